@@ -83,7 +83,7 @@ compare-sync: build  ## the same training under every synchronization model, wor
 pictures: build  ## draw the timelines of all synchronization models into docs/pictures, from simulations
 	@"$$(cat $(BUILD)/python/interpreter)" tools/draw_timelines.py --build $(BUILD)
 
-papers: build  ## the papers' tables and figures from simulations: docs/papers, and build/papers/report.html; PAPER=, ITEM=, ARGS=--quick
+papers: build  ## the papers' tables and figures, simulated and measured: docs/papers, and build/papers/report.html; PAPER=, ITEM=, ARGS=--quick
 	@tools/get_data.sh cifar10 || echo 'make papers: without CIFAR-10, its items are left out' >&2
 	@LEEWAY_BUILD=$$(realpath $(BUILD)) "$$(cat $(BUILD)/python/interpreter)" papers/papers.py $(or $(PAPER),$(if $(ITEM),'')) $(ITEM) \
 	  $(if $(ITEM)$(findstring --quick,$(ARGS)),,--docs docs/papers) $(ARGS)

@@ -110,9 +110,10 @@ std::string ToJson(const LatencyReport& report) {
 std::string ToText(const LatencyReport& report) {
   std::string text = fmt::format(
       "one push of {} bytes with its verdict over {}, beside a ping-pong of {} bytes over a bare {} socket, "
-      "{} turns each\n\n{:<12}{:>12}{:>12}{:>8}{:>12}{:>12}{:>8}\n",
+      "{} turn{} each\n\n{:<12}{:>12}{:>12}{:>8}{:>12}{:>12}{:>8}\n",
       kPushBytes, report.options.transport, kPushBytes, RawName(report.options.transport),
-      report.options.repeats, "", "p50 us", "bare", "ratio", "p99 us", "bare", "ratio");
+      report.options.repeats, report.options.repeats == 1 ? "" : "s", "", "p50 us", "bare", "ratio", "p99 us",
+      "bare", "ratio");
   const auto row = [&](const char* name, const LatencyRow& of) {
     text += fmt::format("{:<12}{:>12.1f}{:>12.1f}{:>8.2f}{:>12.1f}{:>12.1f}{:>8.2f}\n", name,
                         of.p50_us.median, of.raw_p50_us.median, of.p50_ratio.median, of.p99_us.median,

@@ -158,19 +158,20 @@ std::string ToJson(const PushPullReport& report) {
 std::string ToText(const PushPullReport& report) {
   const PushPullOptions& options = report.options;
   std::string text = fmt::format(
-      "{} blocks of {} bytes over {}, {} pairs in flight, {} worker{} and {} server{}, {} turns each\n\n",
+      "{} blocks of {} bytes over {}, {} pairs in flight, {} worker{} and {} server{}, {} turn{} each\n\n",
       options.blocks, options.block_bytes, options.transport, options.in_flight, options.workers,
-      options.workers == 1 ? "" : "s", options.servers, options.servers == 1 ? "" : "s", options.repeats);
-  text += fmt::format("{:<18}{:>14}{:>11}{:>10}{:>10}{:>10}{:>10}{:>8}\n", "", "GB/s each way", "pairs/s",
-                      "p50 us", "p99 us", "cpu s/GB", "of server", "spread");
+      options.workers == 1 ? "" : "s", options.servers, options.servers == 1 ? "" : "s", options.repeats,
+      options.repeats == 1 ? "" : "s");
+  text += fmt::format("{:<16}{:>14}{:>9}{:>8}{:>9}{:>9}{:>7}{:>8}\n", "", "GB/s each way", "pairs/s",
+                      "p50 us", "p99 us", "cpu s/GB", "server", "spread");
   const auto row = [&](const char* name, const PushPullFigures& of) {
-    text += fmt::format("{:<18}{:>14.3f}{:>11.0f}{:>10.1f}{:>10.1f}{:>10.3f}{:>10.3f}{:>7.0f}%\n", name,
+    text += fmt::format("{:<16}{:>14.3f}{:>9.0f}{:>8.1f}{:>9.1f}{:>9.3f}{:>7.3f}{:>7.0f}%\n", name,
                         of.gb_s_each_way, of.pairs_s, of.p50_us, of.p99_us, of.cpu_s_per_gb,
                         of.server_cpu_s_per_gb, of.spread * 100);
   };
   row("leeway", report.leeway);
   row("bare TCP socket", report.raw);
-  text += fmt::format("{:<18}{:>14.3f}{:>11.0f}{:>10}{:>10}{:>10.3f}{:>10}{:>7.0f}%\n", "limit: add, copy",
+  text += fmt::format("{:<16}{:>14.3f}{:>9.0f}{:>8}{:>9}{:>9.3f}{:>7}{:>7.0f}%\n", "limit: add, copy",
                       report.limit.gb_s_each_way, report.limit.pairs_s, "", "", report.limit.cpu_s_per_gb, "",
                       report.limit.spread * 100);
   text += fmt::format(

@@ -73,14 +73,14 @@ std::string ToJson(const ScaleReport& report) {
 
 std::string ToText(const ScaleReport& report) {
   std::string text = fmt::format(
-      "{} blocks of {} bytes over {}, {} pairs of each worker in flight, all on the same two cores, {} turns "
-      "each\n\n{:<20}{:>14}{:>11}{:>16}{:>8}{:>22}\n",
+      "{} blocks of {} bytes over {}, {} pairs of each worker in flight, all on the same two cores, {} "
+      "turn{} each\n\n{:<18}{:>14}{:>9}{:>10}{:>8}{:>21}\n",
       report.options.blocks, report.options.block_bytes, report.options.transport, report.options.in_flight,
-      report.options.repeats, "workers + servers", "GB/s each way", "pairs/s", "cpu s/GB moved", "spread",
-      "of 1 + 1");
+      report.options.repeats, report.options.repeats == 1 ? "" : "s", "workers + servers", "GB/s each way",
+      "pairs/s", "cpu s/GB", "spread", "of 1 + 1");
   for (const ScaleRow& row : report.rows) {
     text += fmt::format(
-        "{:<20}{:>14.3f}{:>11.0f}{:>16.3f}{:>7.0f}%{:>22}\n",
+        "{:<18}{:>14.3f}{:>9.0f}{:>10.3f}{:>7.0f}%{:>21}\n",
         fmt::format("{} + {}", row.size.workers, row.size.servers), row.figures.gb_s_each_way,
         row.figures.pairs_s, row.figures.cpu_s_per_gb_moved(), row.figures.spread * 100,
         fmt::format("{:.2f} ({:.2f} to {:.2f})", row.ratio.median, row.ratio.low, row.ratio.high));

@@ -20,6 +20,7 @@ import argparse
 import json
 import os
 import statistics
+import textwrap
 import time
 
 import torch
@@ -273,7 +274,7 @@ def others_share(before, after, own_s):
 
 
 def text(result):
-    lines = [f"{result['workers']} workers under {result['sync']}, {result['pairs']} pairs of turns of {result['turn_steps']} steps, batch "
+    lines = [f"{result['workers']} worker{'s' if result['workers'] != 1 else ''} under {result['sync']}, {result['pairs']} pairs of turns of {result['turn_steps']} steps, batch "
              f"{result['batch']}",
              f"plain PyTorch {result['plain_samples_s']:9.0f} samples/s  {result['plain_ms']:.2f} ms a step",
              f"with Leeway   {result['samples_s']:9.0f} samples/s  {result['leeway_ms']:.2f} ms a step",
@@ -296,7 +297,7 @@ def text(result):
     if result["busy"] > 0.1:
         lines.append(f"others used {100 * result['busy_before']:.0f} % of this machine just before the run and "
                      f"{100 * result['busy_during']:.0f} % during it: these are not the figures of a quiet one")
-    return "\n".join(lines)
+    return "\n".join(line if len(line) <= 80 else textwrap.fill(line, 80, subsequent_indent="  ") for line in lines)
 
 
 def main():

@@ -19,6 +19,7 @@ class Spread:
     deviation: float
     low: float
     high: float
+    median: float
 
 
 def is_number(value):
@@ -30,7 +31,8 @@ def spread_of(values):
     numbers = [value for value in values if is_number(value)]
     if not numbers:
         return None
-    return Spread(statistics.fmean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else 0.0, min(numbers), max(numbers))
+    return Spread(statistics.fmean(numbers), statistics.stdev(numbers) if len(numbers) > 1 else 0.0, min(numbers), max(numbers),
+                  statistics.median(numbers))
 
 
 def ratios(of, over):

@@ -2,9 +2,11 @@
 
 import math
 
-from bookkeeping import is_number, spread_of
+from bookkeeping import is_number, ONE_SEED, spread_of
+from measured import APART_MAX, machine_notes, probe_notes, SIMULATED
 from paper import FORMS
 from slope import slope_of
+from wanted import verdict_of
 
 MARK = "†"
 
@@ -31,6 +33,17 @@ def spread_text(spread, seeds):
     return f"{spread.mean:.{decimals}f} ± {spread.deviation:.{decimals}f}"
 
 
+def middle_text(values):
+    """The median of measured runs, and how far they are apart."""
+    spread = spread_of(values)
+    if spread is None:
+        return "-"
+    middle = spread.median
+    apart = 100 * (spread.high - spread.low) / abs(middle) if middle else 0
+    text = f"{middle:.{_decimals(middle, whole=False)}f}"
+    return text if spread.high == spread.low else f"{text} ({apart:.0f} %)"
+
+
 def _decimals(value, whole):
     size = abs(value)
     if size >= 1000 or whole:
@@ -53,14 +66,42 @@ def figures_table(study):
         well = sum(run is not None for run in study.runs[number]) if study.runs else 0
         row = [cell.label if well == len(study.seeds) else f"{cell.label} ({well} of {len(study.seeds)} runs ended well)"]
         for figure in figures:
-            row.append(spread_text(spread_of(study.values(cell.label, figure)), len(study.seeds)))
+            values = study.values(cell.label, figure)
+            row.append(middle_text(values) if study.is_measured else spread_text(spread_of(values), len(study.seeds)))
             if figure in item.paper:
                 mark = f" {MARK}" if cell.label in item.fitted.get(figure, []) else ""
                 row.append(number_text(item.paper[figure][number]) + mark)
         rows.append(row)
     notes = [f"Mean and standard deviation over {len(study.seeds)} seeds." if len(study.seeds) > 1 else f"One seed, {study.seeds[0]}."]
-    return {"kind": "table", "title": "Ours beside the paper's" if item.paper else "Ours", "note": " ".join(notes + honest_notes(study)),
+    title = "Ours beside the paper's" if item.paper else "Ours"
+    if study.is_measured:
+        notes, title = measured_notes(study), "Measured and simulated" + (", beside the paper's" if item.paper else "")
+    return {"kind": "table", "title": title, "note": " ".join(notes + honest_notes(study)),
             "columns": columns, "rows": rows}
+
+
+def measured_notes(study):
+    """Says how the numbers of a measured item came about, and on which machine."""
+    runs = len(study.seeds)
+    notes = [f"Measured: medians of {runs} runs, in turns; in brackets how far the runs are apart, over the median." if runs > 1 else
+             "Measured once, so nothing is known of the spread."]
+    notes += probe_notes(study.reports) + machine_notes(study.reports, {row: label for label, row in study.item.rows.items()})
+    apart = []
+    for cell in study.cells:
+        spread = spread_of(study.values(cell.label, "simulated_over_measured"))
+        if spread is not None and abs(spread.median - 1) > APART_MAX:
+            apart.append(f"\"{cell.label}\" ({spread.median:.2f})")
+    if apart:
+        notes.append(f"**Simulated speeds are more than {100 * APART_MAX:.0f} % from the measured ones** (simulated over measured): {', '.join(apart)}.")
+    elif any(spread_of(study.values(cell.label, "simulated_over_measured")) for cell in study.cells):
+        notes.append(f"All simulated speeds are within {100 * APART_MAX:.0f} % of the measured ones.")
+    return notes
+
+
+def wanted_table(study):
+    rows = [[wanted.what, *verdict_of(study, wanted)] for wanted in study.item.wanted]
+    return {"kind": "table", "title": "What is wanted of it", "note": "Medians of the runs, or of ratios of runs of the same turn.", "rows": rows,
+            "columns": [column("", left=True), column("measured"), column("wanted", left=True), column("reached", left=True)]}
 
 
 def honest_notes(study):
@@ -77,18 +118,25 @@ def honest_notes(study):
     return notes
 
 
-def directions_table(findings, seeds):
+def said_of(verdict, is_measured):
+    return "one run" if is_measured and verdict == ONE_SEED else verdict
+
+
+SIDES = "Not distinguishable: the mean differs from 1 by no more than the most from the least, or by a hundredth."
+
+
+def directions_table(findings, seeds, is_measured=False):
     rows = []
     for finding in findings:
         spread = spread_of(finding.ratios)
         ratio = "-" if spread is None else f"{spread.mean:.3f}" + (f" ± {spread.deviation:.3f}" if seeds > 1 else "")
         ends = ["-", "-"] if spread is None else [f"{spread.low:.3f}", f"{spread.high:.3f}"]
         paper = finding.direction.paper
-        said = finding.verdict + (f" (the numbers of {finding.repeats}; not counted)" if finding.repeats and finding.verdict != "-" else "")
+        said = said_of(finding.verdict, is_measured) + (f" (the numbers of {finding.repeats}; not counted)" if finding.repeats and finding.verdict != "-" else "")
         rows.append([finding.direction.what, title_of(finding.direction.figure), ratio, *ends, "-" if paper is None else f"{paper:.3f}", said])
     return {"kind": "table", "title": "Ratios of two rows",
-            "note": f"Seed by seed over {seeds} seeds. Not distinguishable: the mean differs from 1 by no more than the most from the "
-                    "least, or by a hundredth." if seeds > 1 else "One seed has no spread, so it says nothing of sides.",
+            "note": f"{'Run by run' if is_measured else 'Seed by seed'} over {seeds} {'runs' if is_measured else 'seeds'}. {SIDES}"
+                    if seeds > 1 else f"One {'run' if is_measured else 'seed'} has no spread, so it says nothing of sides.",
             "columns": [column("direction", left=True), column("figure", left=True), column("ratio"), column("least"), column("most"),
                         column("paper"), column("same side", left=True)], "rows": rows}
 
@@ -111,8 +159,8 @@ def slopes_table(study):
 
 def tables_of(study):
     """All tables of an item that ran."""
-    return ([figures_table(study)] + ([directions_table(study.findings, len(study.seeds))] if study.findings else [])
-            + ([slopes_table(study)] if study.item.slopes else []))
+    return ([figures_table(study)] + ([directions_table(study.findings, len(study.seeds), study.is_measured)] if study.findings else [])
+            + ([slopes_table(study)] if study.item.slopes else []) + ([wanted_table(study)] if study.item.wanted else []))
 
 
 def headlines_table(paper, judged):
@@ -124,7 +172,7 @@ def headlines_table(paper, judged):
         ours = "not run" if ratios is None else "-" if spread is None else show(spread.mean)
         if spread is not None and spread.high > spread.low:
             ours += f" ({show(spread.low)} to {show(spread.high)})"
-        rows.append([headline.says, show(headline.direction.paper), ours, said])
+        rows.append([headline.says, show(headline.direction.paper), ours, said_of(said, paper.is_measured)])
     return {"kind": "table", "title": f"What {paper.title} says first", "note": "", "rows": rows,
             "columns": [column("the paper", left=True), column("paper"), column("ours"), column("same side", left=True)]}
 
@@ -154,11 +202,23 @@ def _axis(figure):
 def _bars(study, figure):
     labels = [cell.label for cell in study.cells]
     spreads = [spread_of(study.values(label, figure)) for label in labels]
-    series = [{"name": "ours", "values": [each and each.mean for each in spreads], "low": [each and each.low for each in spreads],
-               "high": [each and each.high for each in spreads]}]
+    series = [{"name": "measured" if study.is_measured else "ours",
+               "values": [each and (each.median if study.is_measured else each.mean) for each in spreads],
+               "low": [each and each.low for each in spreads], "high": [each and each.high for each in spreads]}]
+    series += [{"name": name, "values": [each and each.median for each in (spread_of(study.values(label, other)) for label in labels)]}
+               for name, other in _beside(study, figure)]
     if figure in study.item.paper:
         series.append({"name": "paper", "values": [value if is_number(value) else None for value in study.item.paper[figure]]})
     return {"kind": "bars", "title": title_of(figure), "note": "", "y": _axis(figure), "categories": labels, "series": series}
+
+
+def _beside(study, figure):
+    """[(name, figure)] of what a picture of a measured figure shows beside it."""
+    if not study.is_measured:
+        return []
+    known = [run for row in study.runs for run in row if run is not None]
+    others = [("simulated", SIMULATED + figure)] + ([("ceiling", "ceiling")] if figure == "speedup" else [])
+    return [(name, other) for name, other in others if any(other in run for run in known)]
 
 
 def _lines(study, figure):

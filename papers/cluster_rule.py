@@ -11,6 +11,8 @@ OF_MACHINES = ("compute.", "links.", "server.", "cost.", "cluster.together", "cl
 
 def check_item(item, path, may_change=False):
     """The cluster's file. `may_change`: of an item that shows what the choices of a cluster change."""
+    if item.is_measured:
+        return _check_measured(item)
     files = included_files(item.scenario)
     cluster = next((file for file in files if file.resolve().parent.name == "clusters"), None)
     if cluster is None:
@@ -23,5 +25,24 @@ def check_item(item, path, may_change=False):
     said += [(path, key) for text in item.sweeps for key in parse_sweep(text).keys]
     for file, key in said:
         if key in of_cluster or key.startswith(OF_MACHINES):
+            raise Refusal(f"{file}: {key} says something of the cluster, wanted it in {cluster.name} alone, for all items of the cluster")
+    return cluster
+
+
+# Flags that an item may set: they describe its runs.
+OF_RUNS = ("steps", "warm-up", "repeats", "block-bytes")
+
+
+def _check_measured(item):
+    """Machines, rates and step times of a measured item stand in its cluster's file."""
+    files = included_files(item.file)
+    cluster = next((file for file in files if file.resolve().parent.name == "clusters"), None)
+    if cluster is None:
+        raise Refusal(f"{item.file}: includes no file of papers/clusters, wanted the cluster that it runs on")
+    own = files[:files.index(cluster)]
+    said = [(file, key) for file in own for part in ("bench", "quick") for key in read_toml(file).get(part, {})]
+    said += [(file, "step_ms") for file in own if "step_ms" in read_toml(file)]
+    for file, key in said:
+        if key not in OF_RUNS:
             raise Refusal(f"{file}: {key} says something of the cluster, wanted it in {cluster.name} alone, for all items of the cluster")
     return cluster

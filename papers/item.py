@@ -1,14 +1,16 @@
 """Items: a table or figure of a paper. Its file, papers/PAPER/items/ITEM.toml, says which cells of which scenario it has, and
-what the paper says of them."""
+what the paper says of them. A measured item has rows of `leeway bench train` in place of a scenario."""
 
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_file import flat_keys, plain, read_all
-from refusal import Refusal, unknown
+from refusal import check_keys, Refusal, unknown
+from measured import FIGURES, Measurement
 from slope import read_slope
 from sweep import combinations, parse_sweep
+from wanted import read_wanted
 
 PLOTS = ("bars:FIGURE", "lines:FIGURE", "curve:accuracy", "curve:loss", "iterations:accuracy", "iterations:loss", "answers")
 
@@ -52,8 +54,36 @@ class Item:
     chosen: dict = field(default_factory=dict)  # key -> the paper's number that its value was chosen by
     needs: list = field(default_factory=list)  # folders without which it cannot run
     quick: dict = field(default_factory=dict)
+    # Of a measured item.
+    file: Path | None = None
+    rows: dict = field(default_factory=dict)  # label -> row of leeway bench train
+    models: list = field(default_factory=list)
+    names: dict = field(default_factory=dict)  # model -> its name in labels
+    bench: dict = field(default_factory=dict)  # flags
+    step_ms: dict = field(default_factory=dict)  # model -> compute of a step
+    simulated_steps: int = 24  # of each simulated row
+    wanted: list = field(default_factory=list)
+
+    @property
+    def is_measured(self):
+        return bool(self.rows)
+
+    def described_in(self):
+        """The file whose includes name the cluster."""
+        return self.file if self.is_measured else self.scenario
+
+    def measurement(self, model, quick=False):
+        """One call of the program: all rows, in turns."""
+        flags = {**self.bench, **(self.quick if quick else {}), "model": model, "step-ms": self.step_ms[model]}
+        return Measurement(tuple(flags.items()), tuple(self.rows.values()))
+
+    def _measured_cells(self):
+        return [Cell(label if len(self.models) < 2 else f"{self.names.get(model, model)}, {label}", (("model", model), ("row", row)),
+                     label, self.names.get(model, model)) for model in self.models for label, row in self.rows.items()]
 
     def cells(self, quick=False):
+        if self.is_measured:
+            return self._measured_cells()
         short = {key: value for key, value in self.quick.items() if key != "seeds"} if quick else {}
         fixed = [(key, plain(value)) for key, value in {**self.settings, **short}.items()]
         sweeps = [parse_sweep(text) for text in self.sweeps]
@@ -67,6 +97,9 @@ class Item:
         return cells
 
     def seed_count(self, quick=False):
+        """Of a measured item: runs of each row."""
+        if self.is_measured:
+            return {**self.bench, **(self.quick if quick else {})}["repeats"]
         return self.quick.get("seeds", self.seeds) if quick else self.seeds
 
 
@@ -104,6 +137,13 @@ KEYS = {
     "fitted": (lambda value: isinstance(value, dict) and all(map(_is_texts, value.values())), "a list of cells for each figure"),
     "chosen": (lambda value: isinstance(value, dict), "a table: key = the paper's number that it was chosen by"),
     "needs": (_is_texts, "a list of folders"),
+    "rows": (lambda value: isinstance(value, dict) and _is_texts(list(value.values())), 'a table: label = "a row of leeway bench train"'),
+    "models": (_is_texts, "a list of models of the cluster's step_ms"),
+    "names": (lambda value: isinstance(value, dict) and _is_texts(list(value.values())), "a table: model = its name"),
+    "bench": (lambda value: isinstance(value, dict) and _is_seeds(value.get("repeats", 1)), "a table of flags of leeway bench train"),
+    "step_ms": (lambda value: isinstance(value, dict) and _is_numbers(list(value.values())), "a table: model = milliseconds of compute"),
+    "simulated_steps": (lambda value: _is_seeds(value) and value > 1, "a whole number from 2 to 10000"),
+    "wanted": (_is_tables, "a list of tables"),
     "quick": (lambda value: isinstance(value, dict) and _is_seeds(value.get("seeds", 1)), "a table of the scenario's keys, and seeds"),
 }
 
@@ -119,6 +159,8 @@ def read_item(path):
             raise Refusal(f"{path}: {key}: got {value!r}, wanted {wanted}")
     if "title" not in data:
         return None
+    if "rows" in data:
+        return _read_measured(data, path)
     item = Item(name=Path(path).stem, title=data["title"],
                 scenario=Path(path).parent.parent / "scenarios" / f"{data.get('scenario', Path(path).stem)}.toml",
                 settings=dict(flat_keys(data.get("set", {}))), quick=dict(flat_keys(data.get("quick", {}))),
@@ -130,15 +172,34 @@ def read_item(path):
     return item
 
 
+OF_SIMULATED = ("scenario", "set", "sweeps", "labels", "seeds", "slopes", "fitted", "chosen", "needs")
+
+
+def _read_measured(data, path):
+    for key in OF_SIMULATED:
+        if key in data:
+            raise Refusal(f"{path}: {key}: got it beside rows, wanted rows, models and bench alone: a measured item has no scenario")
+    if "alone" not in data["rows"].values():
+        raise Refusal(f"{path}: rows: got {', '.join(data['rows'].values())}, wanted \"alone\" among them: speedups are over it")
+    models, step_ms, bench = data.get("models", []), data.get("step_ms", {}), {"repeats": 3, **data.get("bench", {})}
+    missing = [model for model in models if model not in step_ms]
+    if not models or missing:
+        raise Refusal(f"{path}: models: got {', '.join(models) or 'none'}, wanted one or more of the cluster's step_ms: {', '.join(step_ms)}")
+    item = Item(name=Path(path).stem, title=data["title"], scenario=None, file=Path(path), bench=bench, quick=data.get("quick", {}),
+                directions=[read_direction(each, path) for each in data.get("directions", [])],
+                **{key: data[key] for key in ("texts", "figures", "plots", "paper", "rows", "models", "names", "step_ms", "simulated_steps")
+                   if key in data})
+    _check(item, path)
+    named = {*item.figures, *item.paper, *(plot.partition(":")[2] for plot in item.plots), *(each.figure for each in item.directions)}
+    for figure in sorted(named - set(FIGURES)):
+        raise Refusal(f"{path}: {unknown('figure', figure, FIGURES)}")
+    item.wanted = [read_wanted(each, path, [cell.label for cell in item.cells()]) for each in data.get("wanted", [])]
+    return item
+
+
 def read_direction(data, where):
     """A direction as a table of a file."""
-    known = Direction.__dataclass_fields__
-    for key in data:
-        if key not in known:
-            raise Refusal(f"{where}: directions: {unknown('key', key, list(known))}")
-    for key in ("what", "figure", "of", "over"):
-        if not isinstance(data.get(key), str):
-            raise Refusal(f"{where}: directions: {key}: got {data.get(key)!r}, wanted a text")
+    check_keys(data, Direction, ("what", "figure", "of", "over"), f"{where}: directions")
     if "paper" in data and not _is_numbers([data["paper"]]):
         raise Refusal(f"{where}: directions: paper: got {data['paper']!r}, wanted the paper's ratio")
     return Direction(**data)
@@ -150,7 +211,7 @@ def _check(item, path):
         labels = [cell.label for cell in item.cells()]
     except Refusal as refusal:
         raise Refusal(f"{path}: {refusal}") from refusal
-    if not item.scenario.is_file():
+    if item.scenario is not None and not item.scenario.is_file():
         raise Refusal(f"{path}: scenario: there is no {item.scenario}")
     if item.labels and len(item.labels) != len(labels):
         raise Refusal(f"{path}: labels: got {len(item.labels)}, wanted {len(labels)}, one for each cell")
@@ -165,5 +226,7 @@ def _check(item, path):
                 raise Refusal(f"{path}: fitted.{figure}: got \"{label}\", wanted a cell with a number of the paper: {', '.join(labels)}")
     for plot in item.plots:
         kind, _, figure = plot.partition(":")
+        if item.is_measured and kind != "bars":
+            raise Refusal(f"{path}: plots: got \"{plot}\", wanted bars:FIGURE: a measured item has rows")
         if plot not in PLOTS[2:] and not (kind in ("bars", "lines") and figure):
             raise Refusal(f"{path}: plots: got \"{plot}\", wanted {', '.join(PLOTS)}")

@@ -17,13 +17,15 @@ def table_markdown(table):
 
 def command_of(study):
     words = ["papers/papers.py", study.paper.name, study.item.name] + (["--quick"] if study.quick else [])
+    if study.is_measured:
+        return " ".join(words)
     if study.seeds[0] != 1:
         words += ["--seed", str(study.seeds[0])]
     return " ".join([*words, "--seeds", str(len(study.seeds))])
 
 
 def picture_path(study, plot):
-    return f"{study.paper.name}/{study.item.name}_{plot}.svg"
+    return f"{study.paper.page_name()}/{study.item.name}_{plot}.svg"
 
 
 def item_markdown(study):
@@ -41,11 +43,15 @@ def item_markdown(study):
 WRITTEN_BY = "Written by `make papers`; do not edit."
 
 
+TIMES_MEASURED = ("Figures that do not begin with \"simulated\" were measured with real processes, on an emulated network and an emulated GPU "
+                  "(docs/emulated-cluster.md): another run gives other digits.")
+
+
 def paper_markdown(paper, studies, judged, sentences):
     """`studies`: of this paper; `judged`: its headlines; `sentences`: what came out."""
     text = (f"# {paper.title}: the paper's figures beside ours\n\n{WRITTEN_BY} The texts on differences stand in "
             f"`papers/{paper.name}/items`; the clusters are those of `papers/clusters`, which every item of a cluster includes and none "
-            f"changes. Times are simulated.\n\n")
+            f"changes. {TIMES_MEASURED if paper.is_measured else 'Times are simulated.'}\n\n")
     text += "".join(f"{sentence}\n" for sentence in sentences) + ("\n" if sentences else "")
     if judged:
         text += table_markdown(headlines_table(paper, judged)) + "\n"

@@ -18,7 +18,10 @@ def document_of(papers, scenario, quick):
         if judged:
             sections.append({"title": paper.title, "note": "", "charts": [headlines_table(paper, judged)]})
         sections += [{**_section(paper, study), "folded": len(items) > OPEN_MAX} for study in studies]
-    return {"title": "The papers' figures beside ours", "subtitle": "Simulated clusters, the true node code, real gradients",
+    measured = any(study.is_measured for study in items)
+    return {"title": "The papers' figures beside ours",
+            "subtitle": ("Emulated clusters of real processes, and the same ones simulated" if measured else
+                         "Simulated clusters, the true node code, real gradients"),
             "verdict": [sentence for _, _, _, sentences in papers for sentence in sentences],
             "errors": [f"{study.item.name}: {error}" for study in items for error in study.errors],
             "facts": [["papers", ", ".join(paper.title for paper, _, _, _ in papers)], ["tables and figures", str(len(items))],
@@ -32,12 +35,12 @@ def _section(paper, study):
     if study.skipped:
         return {"title": title, "note": f"Not run: {study.skipped}.", "charts": []}
     note = "\n\n".join([*study.item.texts, command_of(study)])
-    return {"title": title, "note": note.replace("`", ""), "charts": [_plain(table) for table in tables_of(study)] + [chart for _, chart in plots_of(study)]}
+    return {"title": title, "note": note.replace("`", "").replace("**", ""), "charts": [_plain(table) for table in tables_of(study)] + [chart for _, chart in plots_of(study)]}
 
 
 def _plain(chart):
     """Without the marks of Markdown."""
-    return {**chart, "note": chart["note"].replace("`", "")}
+    return {**chart, "note": chart["note"].replace("`", "").replace("**", "")}
 
 
 def write(document, path):

@@ -28,6 +28,14 @@ class Paper:
     items: list[Item] = field(default_factory=list)
     headlines: list[Headline] = field(default_factory=list)
     chosen: dict = field(default_factory=dict)  # item -> key -> (value, the paper's number that it was chosen by)
+    page: str = ""  # of its Markdown and pictures; else its name
+
+    @property
+    def is_measured(self):
+        return any(item.is_measured for item in self.items)
+
+    def page_name(self):
+        return self.page or self.name
 
     def item(self, name):
         return next((item for item in self.items if item.name == name), None)
@@ -50,11 +58,11 @@ def read_papers(folder):
 def _read_paper(path, chosen):
     data = read_toml(path)
     for key in data:
-        if key not in ("title", "headlines"):
-            raise Refusal(f"{path}: {unknown('key', key, ['title', 'headlines'])}")
+        if key not in ("title", "headlines", "page"):
+            raise Refusal(f"{path}: {unknown('key', key, ['title', 'headlines', 'page'])}")
     if not isinstance(data.get("title"), str):
         raise Refusal(f"{path}: title: got {data.get('title')!r}, wanted a text")
-    paper = Paper(path.parent.name, data["title"])
+    paper = Paper(path.parent.name, data["title"], page=str(data.get("page", "")))
     for file in sorted(path.parent.glob("items/*.toml"), key=lambda each: in_order(each.stem)):
         item = read_item(file)
         if item is None:
@@ -101,6 +109,7 @@ def _check_direction(paper, own, direction, where):
 def select(papers, paper, item):
     """[(Paper, [Item])]: all, those of one paper, or of one item of it and of its parts ("table4" has "table4_alexnet_cifar10",
     and "figure4" is in "table1_figure4")."""
+    paper = paper and paper.replace("-", "_")
     if paper and paper not in papers:
         raise unknown("paper", paper, list(papers))
     chosen = []

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The tables and figures of papers from simulations, beside the papers' own numbers.
+"""The tables and figures of papers from simulations and measurements, beside the papers' own numbers.
 
     papers/papers.py --list
     papers/papers.py fluentps table4 --quick
     papers/papers.py psp_sgd --docs docs/papers
 
 Runs the cells of papers/PAPER/items/*.toml through `leeway sim`, each with each seed. Finished cells are kept (--cache), so an
-interrupted run goes on where it was. Exit code 1: a cell did not end well; 2: something that cannot be meant.
+interrupted run goes on where it was. Measured items run `leeway bench train` too. Exit code 1: a cell did not end well; 2: something that cannot be meant.
 """
 
 import argparse
@@ -27,7 +27,8 @@ from refusal import Refusal
 from runner import Runner
 from simulator import ROOT, Simulator
 from study import check_figures, fill, plan
-from summary import judge, sentences_of
+from summary import judge, measured_sentences, sentences_of
+from train_bench import TrainBench
 
 
 class Stopped(BaseException):
@@ -85,7 +86,7 @@ def print_study(study):
 def check_pages(options, chosen):
     """Refuses a paper whose page somebody wrote by hand."""
     for paper, _ in chosen:
-        page = (options.docs or options.out) / f"{paper.name}.md"
+        page = (options.docs or options.out) / f"{paper.page_name()}.md"
         if page.exists() and WRITTEN_BY not in page.read_text(encoding="utf-8"):
             raise Refusal(f"{page}: got a page that was written by hand, wanted none or one of make papers: move it, or rename the paper's folder")
 
@@ -97,17 +98,17 @@ def write_all(options, chosen, studies, books):
     for paper, items in chosen:
         of_paper = [study for study in studies if study.paper is paper]
         judged = judge(paper, studies)
-        entry = (paper, of_paper, judged, sentences_of(paper, books[paper.name], judged, options.quick))
+        entry = (paper, of_paper, judged, sentences_of(paper, books[paper.name], judged, options.quick) + measured_sentences(of_paper, options.quick))
         pages.append(entry)
-        (docs / paper.name).mkdir(parents=True, exist_ok=True)
+        (docs / paper.page_name()).mkdir(parents=True, exist_ok=True)
         for study in of_paper:
             for name, chart in [] if study.skipped else plots_of(study):
                 (docs / picture_path(study, name)).write_text(svg_of(chart), encoding="utf-8")
-        (docs / f"{paper.name}.md").write_text(paper_markdown(*entry), encoding="utf-8")
-        print(f"papers: wrote {docs / paper.name}.md", file=sys.stderr)
+        (docs / f"{paper.page_name()}.md").write_text(paper_markdown(*entry), encoding="utf-8")
+        print(f"papers: wrote {docs / paper.page_name()}.md", file=sys.stderr)
         if judged:
             print("\n" + table_markdown(headlines_table(paper, judged)), end="")
-    files = {file for _, items in chosen for item in items for file in included_files(item.scenario)}
+    files = {file for _, items in chosen for item in items for file in included_files(item.described_in())}
     clusters = sorted(file for file in files if file.resolve().parent.name == CLUSTERS)
     text = "\n".join(f"# {file.name}\n{file.read_text(encoding='utf-8')}" for file in clusters)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -130,8 +131,8 @@ def run(options):
     check_pages(options, chosen)
     simulator = Simulator(options.leeway)
     cache = Cache(options.cache, simulator.fingerprint)
-    studies, jobs = plan(chosen, simulator, cache, options)
-    runner = Runner(simulator, cache, options.processes, on_first=lambda first: check_figures(studies, first))
+    studies, jobs = plan(chosen, simulator, cache, options, TrainBench(options.leeway))
+    runner = Runner(cache, options.processes, on_first=lambda first: check_figures(studies, first))
     results = runner.run(jobs)
     print(f"papers: {len({job.key for job in jobs})} cells, {results.cached} of them from the cache", file=sys.stderr)
     books = fill(studies, results)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PR_SET_PDEATHSIG = 1
 
 
-def _end_with_parent():
+def end_with_parent():
     """Even a killed parent leaves no run behind."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -40,7 +40,7 @@ class Simulator:
     def start(self, scenario, settings, seed, out, err):
         """A process of its own session: Ctrl-C reaches it through us alone."""
         return subprocess.Popen([*self._words(scenario, settings), "--seed", str(seed), "--seeds", "1", "--threads", "1", "--json"],
-                                cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, preexec_fn=_end_with_parent)
+                                cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True, preexec_fn=end_with_parent)
 
 
 def run_of(text):

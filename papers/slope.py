@@ -4,7 +4,7 @@ import statistics
 from dataclasses import dataclass
 
 from bookkeeping import is_number
-from refusal import Refusal, unknown
+from refusal import check_keys, Refusal
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,7 @@ class Slope:
 
 def read_slope(data, where, labels):
     """A slope as a table of a file. `labels`: of the item's cells."""
-    known = list(Slope.__dataclass_fields__)
-    for key in data:
-        if key not in known:
-            raise Refusal(f"{where}: slopes: {unknown('key', key, known)}")
-    for key in ("what", "y", "x"):
-        if not isinstance(data.get(key), str):
-            raise Refusal(f"{where}: slopes: {key}: got {data.get(key)!r}, wanted a text")
+    check_keys(data, Slope, ("what", "y", "x"), f"{where}: slopes")
     times = data.get("times", 1)
     if isinstance(times, bool) or not isinstance(times, (int, float)) or not isinstance(data.get("unit", ""), str):
         raise Refusal(f"{where}: slopes: got times = {times!r} and unit = {data.get('unit')!r}, wanted a number and a text")

@@ -3,11 +3,13 @@
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
+import measured_study
 from bookkeeping import Findings
 from refusal import Refusal, unknown
 from runner import Job
-from simulator import ROOT, figures_of
+from simulator import ROOT, figures_of, run_of
 
 
 @dataclass
@@ -25,6 +27,12 @@ class ItemStudy:
     same_run: dict = field(default_factory=dict)  # label -> "item: label" of an earlier cell with the same resolved scenario
     findings: list = field(default_factory=list)
     skipped: str = ""
+    measurements: list = field(default_factory=list)  # of a measured item: one for each model
+    reports: list = field(default_factory=list)  # of measurements that ended well
+
+    @property
+    def is_measured(self):
+        return self.item.is_measured
 
     def values(self, label, figure):
         """By seed, None where there is no number."""
@@ -59,7 +67,13 @@ def _check_curves(item, scenario):
         raise Refusal(f"{item.scenario}: record.judge_every: got 0, wanted more, because {item.name} draws a curve")
 
 
-def plan(chosen, simulator, cache, options):
+def weight_of(scenario):
+    """How much work a run of the scenario is."""
+    scenario = tomllib.loads(scenario)
+    return scenario.get("iterations", 1) * scenario.get("cluster", {}).get("workers", 1)
+
+
+def plan(chosen, simulator, cache, options, bench=None):
     """[ItemStudy] of [(Paper, [Item])], each cell resolved and so checked, and the jobs that they need."""
     studies = []
     for paper, items in chosen:
@@ -69,8 +83,10 @@ def plan(chosen, simulator, cache, options):
             missing = [folder for folder in item.needs if not (ROOT / folder).is_dir()]
             if missing:
                 study.skipped = f"there is no {', '.join(missing)}"
+            elif item.is_measured and measured_study.needs_network(item) and bench.why_not():
+                study.skipped = f"this machine can emulate no network: {bench.why_not()}. {measured_study.WHAT_TO_DO}"
             studies.append(study)
-    asked = [(study, cell) for study in studies if not study.skipped for cell in study.cells]
+    asked = [(study, cell) for study in studies if not study.skipped and not study.is_measured for cell in study.cells]
     with ThreadPoolExecutor(options.processes) as pool:
         texts = list(pool.map(lambda one: simulator.resolve(one[0].item.scenario, one[1].settings), asked))
     jobs, first = [], {}
@@ -83,8 +99,12 @@ def plan(chosen, simulator, cache, options):
         keys = [cache.key(text, seed) for seed in study.seeds]
         study.scenarios.append(text)
         study.keys.append(keys)
-        jobs += [Job(key, f"{study.paper.name} {name}, seed {seed}", study.item.scenario, cell.settings, text, seed)
+        jobs += [Job(key, f"{study.paper.name} {name}, seed {seed}", text, seed, weight_of(text),
+                     partial(simulator.start, study.item.scenario, cell.settings, seed), run_of)
                  for key, seed in zip(keys, study.seeds)]
+    for study in studies:
+        if study.is_measured and not study.skipped:
+            jobs += measured_study.plan(study, bench, cache)
     return studies, jobs
 
 
@@ -92,11 +112,13 @@ def check_figures(studies, run):
     """Every figure that items and headlines name is one that the program gives."""
     known = sorted(figures_of(run))
     for study in studies:
+        if study.is_measured:
+            continue  # its file was checked when it was read
         item = study.item
         named = {*item.figures, *item.paper, *(direction.figure for direction in item.directions),
                  *(figure for slope in item.slopes for figure in (slope.x, slope.y)),
                  *(plot.partition(":")[2] for plot in item.plots if plot.startswith(("bars:", "lines:"))),
-                 *(headline.direction.figure for headline in study.paper.headlines)}
+                 *(headline.direction.figure for headline in study.paper.headlines if not study.paper.is_measured)}
         for figure in sorted(named):
             if figure not in known:
                 raise unknown(f"figure of {study.paper.name} {item.name}", figure, known)
@@ -105,6 +127,9 @@ def check_figures(studies, run):
 def fill(studies, results):
     """Gives each study its runs and findings. Returns the findings of each paper, by its name."""
     for study in studies:
+        if study.is_measured:
+            measured_study.fill(study, results)
+            continue
         study.runs = [[results.runs.get(key) for key in keys] for keys in study.keys]
         study.errors = [f"{cell.label}, seed {seed}: {results.errors[key]}" for cell, keys in zip(study.cells, study.keys)
                         for seed, key in zip(study.seeds, keys) if key in results.errors]

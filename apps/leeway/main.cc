@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -33,12 +32,12 @@ int ComplainOfOutput(const std::string& why) {
   return ExitCode(leeway::ResourceExhausted("output"));
 }
 
-// A short output leaves the buffer of stdout only here. A reader that went away has what it wanted: it costs
-// the rest of the output and nothing else.
-int FlushOutput(int code) {
-  if (std::fflush(stdout) == 0 || errno == EPIPE) return code;
-  const int complained = ComplainOfOutput(std::generic_category().message(errno));
-  return code == 0 ? complained : code;
+// A short output leaves the buffer of stdout only here.
+int EndOutput(int code) {
+  const leeway::Status flushed = leeway::app::FlushOutput();
+  if (flushed.ok()) return code;
+  leeway::app::PrintError("leeway: {}\n", flushed.message());
+  return code == 0 ? ExitCode(flushed) : code;
 }
 
 }  // namespace
@@ -72,6 +71,7 @@ int main(int argc, char** argv, char** envp) {
   commands.push_back(NewCheckpointLsCommand());
   commands.push_back(NewCheckpointVerifyCommand());
   commands.push_back(NewCheckpointDiffCommand());
+  commands.push_back(NewCheckpointExportCommand());
   commands.push_back(NewBenchAllCommand(program));
   commands.push_back(NewBenchPushPullCommand());
   commands.push_back(NewBenchLatencyCommand());
@@ -94,7 +94,7 @@ int main(int argc, char** argv, char** envp) {
       "Exit codes: 0 done, 1 to 127 trying again changes nothing (2: wrong usage), 128 and above worth "
       "retrying.\n"};
   try {
-    return FlushOutput(RunCommandLine(text, commands, words));
+    return EndOutput(RunCommandLine(text, commands, words));
   } catch (const std::system_error& failed) {  // fmt::print throws one when stdout takes nothing more
     return failed.code() == std::errc::broken_pipe ? 0 : ComplainOfOutput(failed.code().message());
   }

@@ -11,6 +11,7 @@
 
 #include "base/errors.h"
 #include "bench/cluster/emulated_device.h"
+#include "leeway/trace.h"
 #include "leeway/worker.h"
 
 namespace leeway::bench {
@@ -42,10 +43,11 @@ class EmulatedTraining {
     const problem::ComputeShares& shares = options_.shares;
     for (std::size_t i = 0; i < tables_.size(); ++i) {
       LW_RETURN_IF_ERROR(Use(i, device));
-      device.Compute(shares.forward[i] * options_.step_s);
+      Compute(device, shares.forward[i] * options_.step_s, "forward", i);
     }
     for (std::size_t i = tables_.size(); i-- > 0;) {
-      device.Compute(shares.backward[i] * options_.step_s);
+      Compute(device, shares.backward[i] * options_.step_s, "backward", i);
+      if (i == 0) backward_ended_ns_ = MonotonicClock::NowNs();
       LW_RETURN_IF_ERROR(worker_->Push(tables_[i].id, tables_[i].gradient, HowToPush(i)).status());
     }
     return worker_->Clock();
@@ -56,6 +58,7 @@ class EmulatedTraining {
     for (std::size_t i = 0; i < tables_.size(); ++i) LW_RETURN_IF_ERROR(Use(i, device));
     device.Compute(options_.step_s);
     device.Finish();
+    backward_ended_ns_ = MonotonicClock::NowNs();
     std::vector<TablePush> pushes;
     for (std::size_t i = tables_.size(); i-- > 0;)
       pushes.push_back({tables_[i].id, tables_[i].gradient, HowToPush(i)});
@@ -63,8 +66,11 @@ class EmulatedTraining {
     return worker_->Clock();
   }
 
-  // Since the last call.
-  double TakeWaited() { return std::exchange(waited_s_, 0); }
+  // Adds the waits since the last call.
+  void Take(TrainStep& step) {
+    step.waited_s = std::exchange(waited_s_, 0);
+    step.first_values_s = first_values_s_;
+  }
   WorkerCounters counters() const { return worker_->counters(); }
 
  private:
@@ -74,6 +80,7 @@ class EmulatedTraining {
     worker.link.transport = "tcp";  // every machine is this host, where `auto` would take shared memory
     worker.link.secret = options_.secret;
     worker.rank = options_.rank;
+    worker.trace = options_.trace;
     LW_ASSIGN_OR_RETURN(worker_, Worker::Initialize(worker));
     for (const problem::Table& table : options_.tables) {
       TableSpec spec;
@@ -103,18 +110,36 @@ class EmulatedTraining {
     return how;
   }
 
+  // A layer's part of a pass, as the trace names those of modules.
+  void Compute(EmulatedDevice<MonotonicClock>& device, double seconds, const char* pass, std::size_t i) {
+    Trace* const trace = worker_->trace();
+    if (trace == nullptr || !trace->Wants(worker_->iteration())) return device.Compute(seconds);
+    const TimePoint began = trace->Now();
+    device.Compute(seconds);
+    trace->Add({.name = pass,
+                .of = options_.tables[i].name,
+                .iteration = worker_->iteration(),
+                .at = began,
+                .until = trace->Now(),
+                .track = Trace::kModulesTrack});
+  }
+
   Status Use(std::size_t i, EmulatedDevice<MonotonicClock>& device) {
-    if (worker_->Ready(tables_[i].id)) return worker_->Sync(tables_[i].id).status();
+    const bool waits = !worker_->Ready(tables_[i].id);
     const std::int64_t began_ns = MonotonicClock::NowNs();
     LW_RETURN_IF_ERROR(worker_->Sync(tables_[i].id).status());
+    const std::int64_t now_ns = MonotonicClock::NowNs();
+    if (i == 0) first_values_s_ = static_cast<double>(now_ns - backward_ended_ns_) * 1e-9;
+    if (!waits) return Status::Ok();
     device.Waited();
-    waited_s_ += static_cast<double>(MonotonicClock::NowNs() - began_ns) * 1e-9;
+    waited_s_ += static_cast<double>(now_ns - began_ns) * 1e-9;
     return Status::Ok();
   }
 
   const EmulatedWorkerOptions& options_;
   std::vector<EmulatedTable> tables_;
-  double waited_s_ = 0;
+  double waited_s_ = 0, first_values_s_ = 0;
+  std::int64_t backward_ended_ns_ = MonotonicClock::NowNs();
   std::unique_ptr<Worker> worker_;  // last: its I/O thread uses the memory
 };
 
@@ -144,7 +169,9 @@ TrainTotals TotalsOf(const WorkerCounters& from, const WorkerCounters& to,
   const double exchanges = static_cast<double>(options.steps) * static_cast<double>(options.tables.size());
   return {.bytes_sent = static_cast<double>(to.bytes_sent - from.bytes_sent),
           .bytes_received = static_cast<double>(to.bytes_received - from.bytes_received),
-          .exchanges = 1 - static_cast<double>(to.exchanges_skipped - from.exchanges_skipped) / exchanges};
+          .exchanges = 1 - static_cast<double>(to.exchanges_skipped - from.exchanges_skipped) / exchanges,
+          .communication_s = static_cast<double>(to.communication_ns - from.communication_ns) * 1e-9,
+          .waited_s = static_cast<double>(to.communication_waited_ns - from.communication_waited_ns) * 1e-9};
 }
 
 Status TrainEmulated(const Child::Parent& parent, const EmulatedWorkerOptions& options,
@@ -156,10 +183,10 @@ Status TrainEmulated(const Child::Parent& parent, const EmulatedWorkerOptions& o
     if (step == options.warm_up && training != nullptr) counted_from = training->counters();
     LW_RETURN_IF_ERROR(EmulatedStep(options, training, device));
     const std::int64_t now_ns = MonotonicClock::NowNs();
-    parent.Tell(LineOf(TrainStep{.rank = options.rank,
-                                 .step = step,
-                                 .seconds = static_cast<double>(now_ns - before_ns) * 1e-9,
-                                 .waited_s = training != nullptr ? training->TakeWaited() : 0}));
+    TrainStep noted{
+        .rank = options.rank, .step = step, .seconds = static_cast<double>(now_ns - before_ns) * 1e-9};
+    if (training != nullptr) training->Take(noted);
+    parent.Tell(LineOf(noted));
     before_ns = now_ns;
   }
   const TrainTotals totals =
@@ -181,27 +208,34 @@ int RunEmulatedWorker(Child::Parent& parent, const EmulatedWorkerOptions& option
   if (const Status trained = TrainEmulated(parent, options, training.get()); !trained.ok())
     return Fail(parent, trained);
   (void)parent.Hear();  // the others may need its node until all are done
+  training.reset();     // the end of its node writes the rest of a trace
+  parent.Tell("ended");
   return 0;
 }
 
 std::string LineOf(const TrainStep& step) {
-  return fmt::format("step {} {} {:.9f} {:.9f}", step.rank, step.step, step.seconds, step.waited_s);
+  return fmt::format("step {} {} {:.9f} {:.9f} {:.9f}", step.rank, step.step, step.seconds, step.waited_s,
+                     step.first_values_s);
 }
 
 std::string LineOf(const TrainTotals& totals) {
-  return fmt::format("totals {} {} {}", totals.bytes_sent, totals.bytes_received, totals.exchanges);
+  return fmt::format("totals {} {} {} {} {}", totals.bytes_sent, totals.bytes_received, totals.exchanges,
+                     totals.communication_s, totals.waited_s);
 }
 
 bool ReadLine(const std::string& line, TrainStep& step) {
   std::istringstream words(line);
   std::string kind;
-  return words >> kind >> step.rank >> step.step >> step.seconds >> step.waited_s && kind == "step";
+  return words >> kind >> step.rank >> step.step >> step.seconds >> step.waited_s >> step.first_values_s &&
+         kind == "step";
 }
 
 bool ReadLine(const std::string& line, TrainTotals& totals) {
   std::istringstream words(line);
   std::string kind;
-  return words >> kind >> totals.bytes_sent >> totals.bytes_received >> totals.exchanges && kind == "totals";
+  return words >> kind >> totals.bytes_sent >> totals.bytes_received >> totals.exchanges >>
+             totals.communication_s >> totals.waited_s &&
+         kind == "totals";
 }
 
 }  // namespace leeway::bench

@@ -8,6 +8,7 @@
 
 #include "bench/child.h"
 #include "bench/cluster/train_row.h"
+#include "leeway/options.h"
 #include "problem/compute_shares.h"
 #include "problem/problem.h"
 
@@ -15,6 +16,7 @@ namespace leeway::bench {
 
 struct EmulatedWorkerOptions {
   std::string scheduler, secret;  // of its job; kAlone has none
+  TraceOptions trace;             // without a folder: none
   std::uint32_t rank = 0;
   TrainPass pass = TrainPass::kWaitFree;
   std::span<const problem::Table> tables;  // in the order of a forward pass
@@ -28,16 +30,19 @@ struct TrainStep {
   std::uint32_t rank = 0, step = 0;
   double seconds = 0;   // from the end of the step before
   double waited_s = 0;  // of them, for values
+  // From the end of the backward pass before until the values of the first layer were here.
+  double first_values_s = 0;
 };
 
 // Sums over the counted steps of a worker.
 struct TrainTotals {
   double bytes_sent = 0, bytes_received = 0;
   double exchanges = 0;  // of tables with the servers, over steps and tables: 1 without a policy that skips
+  double communication_s = 0, waited_s = 0;  // by the worker's account of overlap
 };
 
-// Tells the parent "step ..." after each step and "totals ..." after the last, then waits for its end. The
-// exit code.
+// Tells the parent "step ..." after each step and "totals ..." after the last. Then it waits for a line, ends
+// its node and tells "ended". The exit code.
 [[nodiscard]] int RunEmulatedWorker(Child::Parent& parent, const EmulatedWorkerOptions& options);
 
 // The lines.

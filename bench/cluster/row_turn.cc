@@ -127,6 +127,7 @@ class RowProcesses {
         if (const Status entered = Enter(i); !entered.ok()) return Fail(parent, entered);
         const EmulatedWorkerOptions options{.scheduler = address_,
                                             .secret = secret_,
+                                            .trace = plan_.trace,
                                             .rank = i,
                                             .pass = plan_.row.pass,
                                             .tables = plan_.tables,
@@ -163,6 +164,14 @@ class RowProcesses {
       }
     }
     window.Report(turn);
+    if (communication_s_ > 0) turn.overlap = 1 - waited_s_ / communication_s_;
+    return Status::Ok();
+  }
+
+  // All workers end by themselves. REQUIRES: HearWorkers succeeded.
+  Status EndWorkers() {
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Tell("end"));
+    for (const auto& worker : workers_) LW_RETURN_IF_ERROR(worker->Hear().status());
     return Status::Ok();
   }
 
@@ -180,6 +189,8 @@ class RowProcesses {
     done_[worker] = true;
     const auto workers = static_cast<double>(workers_.size());
     turn.exchanges += totals.exchanges / workers;
+    communication_s_ += totals.communication_s;
+    waited_s_ += totals.waited_s;
     turn.bytes_a_step += (totals.bytes_sent + totals.bytes_received) / plan_.steps / workers;
     return Status::Ok();
   }
@@ -210,6 +221,7 @@ class RowProcesses {
     options.server = server;
     options.bind_any = true;
     options.cores = "none";
+    options.trace = plan_.trace;
     options.listen = plan_.network != nullptr
                          ? EmulatedNetwork::MachineAddress(plan_.servers_from + server) + ":0"
                          : "127.0.0.1:0";
@@ -231,8 +243,9 @@ class RowProcesses {
 
   const RowTurnPlan& plan_;
   std::string address_, secret_;
-  std::vector<bool> done_;  // by worker: it has told its totals
-  std::size_t warm_ = 0;    // workers whose counted steps have begun
+  std::vector<bool> done_;                     // by worker: it has told its totals
+  std::size_t warm_ = 0;                       // workers whose counted steps have begun
+  double communication_s_ = 0, waited_s_ = 0;  // of all workers
   Children scheduler_, servers_, workers_;
 };
 
@@ -242,6 +255,7 @@ void SumUp(const RowTurnPlan& plan, RowTurn& turn) {
   for (const TrainStep& step : turn.counted) {
     seconds[step.rank] += step.seconds;
     waited[step.rank] += step.waited_s;
+    turn.first_values_s += step.first_values_s / static_cast<double>(turn.counted.size());
   }
   for (std::uint32_t rank = 0; rank < workers; ++rank) {
     turn.steps_s += plan.steps / seconds[rank];
@@ -262,6 +276,8 @@ Result<RowTurn> RunRowTurn(const RowTurnPlan& plan, const std::function<bool()>&
   if (plan.row.pass != TrainPass::kAlone) LW_RETURN_IF_ERROR(processes.StartJob());
   processes.StartWorkers();
   LW_RETURN_IF_ERROR(processes.HearWorkers(stop, turn));
+  // A process that is killed loses the end of its trace.
+  if (!plan.trace.folder.empty()) LW_RETURN_IF_ERROR(processes.EndWorkers());
   SumUp(plan, turn);
   turn.seconds = std::chrono::duration<double>(RowClock::now() - began).count();
   return turn;

@@ -2,6 +2,7 @@
 // the machines of an emulated network, from the first process to the end of the last.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -22,16 +23,20 @@ struct RowTurnPlan {
   const EmulatedNetwork* network = nullptr;
   // Server i is on machine i; or, apart, on machine `servers_from` + i.
   std::uint32_t servers_from = 0;
+  TraceOptions trace = {};  // for all workers and servers
 };
 
 // The figures of one run, over the counted steps. Not a number where nothing was measured.
 struct RowTurn {
-  double steps_s = 0;       // of all workers together
-  double computing = 0;     // share of the time in emulated compute, mean over workers
-  double waiting = 0;       // share of the time in which the next layer waited for values
+  double steps_s = 0;    // of all workers together
+  double computing = 0;  // share of the time in emulated compute, mean over workers
+  double waiting = 0;    // share of the time in which the next layer waited for values
+  // From the end of a backward pass until the values of the first layer were there: mean over workers.
+  double first_values_s = 0;
   double gbit_s = 0;        // through the busiest card, in its busier direction
   double idle = 0;          // unused share of this host's processor
   double exchanges = 1;     // of a table with its servers, for each step
+  double overlap = NAN;     // hidden share of the communication, by the workers' accounts; NaN without any
   double bytes_a_step = 0;  // sent and received by a worker, what stays on its machine too
   double seconds = 0;       // the whole run took
   std::vector<TrainStep> counted = {};

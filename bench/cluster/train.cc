@@ -8,6 +8,7 @@
 #include "bench/cluster/ceiling.h"
 #include "bench/cluster/placed_bytes.h"
 #include "bench/figures.h"
+#include "problem/cut_tables.h"
 #include "problem/layer_file.h"
 
 namespace leeway::bench {
@@ -42,11 +43,7 @@ class TrainTurns {
  public:
   TrainTurns(const TrainOptions& options, std::span<const problem::Table> tables,
              const EmulatedNetwork* network, TrainReport& report)
-      : options_(options),
-        tables_(tables),
-        shares_(problem::ComputeSharesOf(tables, options.forward_share)),
-        network_(network),
-        report_(report) {}
+      : options_(options), tables_(tables), network_(network), report_(report) {}
 
   Status Run() {
     for (std::uint32_t repeat = 0; repeat < options_.repeats; ++repeat) {
@@ -66,14 +63,16 @@ class TrainTurns {
       options_.progress(
           fmt::format("run {} of {}, {} left: {}", done_ + 1, all, LastedText(SecondsLeft()), row.row.text));
     }
+    const std::vector<problem::Table> tables = problem::CutTables(tables_, row.row.cut);
     const RowTurnPlan plan{.row = row.row,
-                           .tables = tables_,
-                           .shares = shares_,
+                           .tables = tables,
+                           .shares = problem::ComputeSharesOf(tables, options_.forward_share),
                            .step_s = options_.step_s,
                            .warm_up = options_.warm_up,
                            .steps = options_.steps,
                            .network = network_,
-                           .servers_from = options_.apart ? options_.machines : 0};
+                           .servers_from = options_.apart ? options_.machines : 0,
+                           .trace = IsTraced(row) ? options_.trace : TraceOptions()};
     Result<RowTurn> turn = RunRowTurn(plan, options_.stop);
     if (!turn.ok()) return turn.status().WithContext(fmt::format("row \"{}\"", row.row.text));
     ++done_;
@@ -83,6 +82,11 @@ class TrainTurns {
     }
     row.turns.push_back(*std::move(turn));
     return Status::Ok();
+  }
+
+  // The first run of the last row.
+  [[nodiscard]] bool IsTraced(const TrainRowReport& row) const {
+    return &row == &report_.rows.back() && row.turns.empty();
   }
 
   // By the last run of each row, or by what its card allows.
@@ -100,7 +104,6 @@ class TrainTurns {
 
   const TrainOptions& options_;
   const std::span<const problem::Table> tables_;
-  const problem::ComputeShares shares_;
   const EmulatedNetwork* const network_;
   TrainReport& report_;
   std::size_t done_ = 0;
@@ -157,7 +160,7 @@ Result<TrainReport> RunTrain(const TrainOptions& options) {
   report.has_multiply_adds =
       std::ranges::any_of(tables, [](const problem::Table& table) { return table.multiply_adds > 0; });
   for (const TrainRow& row : options.rows) {
-    Result<std::vector<double>> bytes = PlacedBytes(row.job, tables);
+    Result<std::vector<double>> bytes = PlacedBytes(row.job, problem::CutTables(tables, row.cut));
     if (!bytes.ok()) return bytes.status().WithContext(fmt::format("row \"{}\"", row.text));
     report.rows.push_back({.row = row, .turns = {}, .server_bytes = *std::move(bytes)});
   }

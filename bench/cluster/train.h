@@ -30,6 +30,7 @@ struct TrainOptions {
   std::uint32_t scale = 1;                                // sizes and rates are divided by this
   std::vector<TrainRow> rows;
   std::uint32_t warm_up = 6, steps = 20, repeats = 3;
+  TraceOptions trace;  // of the first run of the last row; without a folder: none
   bool probes = true;  // measure what the network carries, and refuse it if that is too little
   // Asked now and then: true ends the bench with the rows that are done.
   std::function<bool()> stop;

@@ -74,7 +74,7 @@ std::string ToText(const TrainCheck& check) {
   add("ip", check.ip.empty() ? "missing; Debian's package iproute2 has it" : check.ip);
   add("tc", check.tc.empty() ? "missing; Debian's package iproute2 has it" : check.tc);
   add("namespaces", check.network.ok() ? "yes, with cards and token buckets" : check.network.message());
-  add("left over", "nothing, ever: the namespaces have no names, and end with the last process in them");
+  add("left over", "nothing: the namespaces have no names, and end with their last process");
   add("cpu quotas", check.cpu_quotas.empty() ? "none: a server's processor cannot be slowed by a cgroup"
                                              : check.cpu_quotas + ", not used here");
   add("processor", fmt::format("{} cores, which all machines share", Cores()));

@@ -40,13 +40,25 @@ std::string NetText(const TrainOptions& options) {
 
 std::string Percent(double share) { return std::isfinite(share) ? fmt::format("{:.0f}%", share * 100) : "-"; }
 
-std::string RowLine(const TrainReport& report, const TrainRowReport& row, std::size_t width) {
-  if (row.turns.empty()) return fmt::format("{:<{}}  no run ended\n", row.row.text, width);
+// The table fits 80 columns: a long name has a line of its own, above its figures.
+std::string NameCell(const std::string& name) {
+  constexpr std::size_t kColumns = 11;
+  return name.size() <= kColumns ? fmt::format("{:<{}}", name, kColumns)
+                                 : fmt::format("{}\n{:<{}}", name, "", kColumns);
+}
+
+std::string FirstValuesText(const TrainRowReport& row) {
+  if (row.row.pass == TrainPass::kAlone) return "-";
+  return fmt::format("{:.1f}", MedianOf(row, &RowTurn::first_values_s) * 1e3);
+}
+
+std::string RowLine(const TrainReport& report, const TrainRowReport& row) {
+  if (row.turns.empty()) return NameCell(row.row.text) + "  no run ended\n";
   const double gbit_s = MedianOf(row, &RowTurn::gbit_s);
-  return fmt::format("{:<{}}{:>9.3f}{:>8.0f}%{:>9.2f}{:>9.2f}{:>11}{:>9}{:>9}{:>8}\n", row.row.text, width,
+  return fmt::format("{}{:>8.3f}{:>6.0f}%{:>8.2f}{:>8.2f}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell(row.row.text),
                      MedianOf(row, &RowTurn::steps_s), Spread(EachTurn(row, &RowTurn::steps_s)) * 100,
                      SpeedupOf(report, row), row.ceiling, Percent(MedianOf(row, &RowTurn::computing)),
-                     Percent(MedianOf(row, &RowTurn::waiting)),
+                     Percent(MedianOf(row, &RowTurn::waiting)), FirstValuesText(row),
                      std::isfinite(gbit_s) && gbit_s > 0 ? fmt::format("{:.2f}", gbit_s) : "-",
                      Percent(MedianOf(row, &RowTurn::idle)));
 }
@@ -57,10 +69,10 @@ std::string ToText(const TrainReport& report) {
   const TrainOptions& options = report.options;
   std::string text = fmt::format(
       "{}: {:.2f} million parameters, {:.1f} ms of compute a step; {} machines{}, {}\n"
-      "{} counted steps after {}, medians of {} runs\n",
+      "{} counted steps after {}, {}\n",
       TrainModelName(options.model), static_cast<double>(report.parameters) * 1e-6, options.step_s * 1e3,
       options.machines, options.apart ? " and as many for servers" : "", NetText(options), options.steps,
-      options.warm_up, options.repeats);
+      options.warm_up, options.repeats == 1 ? "1 run" : fmt::format("medians of {} runs", options.repeats));
   if (!report.has_multiply_adds)
     text += "the layers say no multiply-adds: they take their time by elements\n";
   if (report.probe) {
@@ -68,16 +80,14 @@ std::string ToText(const TrainReport& report) {
         fmt::format("bare sockets carry {:.3f} Gbit/s each way on each card, at {:.0f} % idle processor\n",
                     report.probe->gbit_s, report.probe->idle * 100);
   }
-  std::size_t width = 14;
-  for (const TrainRowReport& row : report.rows) width = std::max(width, row.row.text.size() + 2);
-  text += fmt::format("\n{:<{}}{:>9}{:>9}{:>9}{:>9}{:>11}{:>9}{:>9}{:>8}\n", "row", width, "steps/s",
-                      "spread", "speedup", "ceiling", "computing", "waiting", "Gbit/s", "idle");
-  for (const TrainRowReport& row : report.rows) text += RowLine(report, row, width);
+  text += fmt::format("\n{}{:>8}{:>7}{:>8}{:>8}{:>9}{:>9}{:>9}{:>7}{:>5}\n", NameCell("row"), "steps/s",
+                      "spread", "speedup", "ceiling", "compute", "waiting", "first ms", "Gbit/s", "idle");
+  for (const TrainRowReport& row : report.rows) text += RowLine(report, row);
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
-      "cards\n"
-      "allow; computing, waiting: shares of a worker's time; Gbit/s: of the busiest card; idle: of this "
-      "host\n";
+      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward pass "
+      "to "
+      "the values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);
 }
@@ -97,12 +107,18 @@ std::string ToJson(const TrainReport& report) {
           .Real("ceiling", row.ceiling)
           .Real("computing", MedianOf(row, &RowTurn::computing))
           .Real("waiting", MedianOf(row, &RowTurn::waiting))
+          .Real("overlap", MedianOf(row, &RowTurn::overlap))
+          .Real("first_values_s", MedianOf(row, &RowTurn::first_values_s), 6)
           .Real("gbit_s", MedianOf(row, &RowTurn::gbit_s))
           .Real("idle", MedianOf(row, &RowTurn::idle))
           .Real("exchanges_a_step", MedianOf(row, &RowTurn::exchanges))
           .Real("bytes_a_step", MedianOf(row, &RowTurn::bytes_a_step), 9)
           .Reals("server_bytes", row.server_bytes, 12)
           .Reals("steps_s_runs", EachTurn(row, &RowTurn::steps_s))
+          .Reals("computing_runs", EachTurn(row, &RowTurn::computing))
+          .Reals("waiting_runs", EachTurn(row, &RowTurn::waiting))
+          .Reals("overlap_runs", EachTurn(row, &RowTurn::overlap))
+          .Reals("gbit_s_runs", EachTurn(row, &RowTurn::gbit_s))
           .Reals("idle_runs", EachTurn(row, &RowTurn::idle));
     }
     rows.push_back(line.Done());
@@ -141,6 +157,7 @@ std::string StepLines(const TrainReport& report) {
                     .Whole("step", step.step)
                     .Real("seconds", step.seconds, 9)
                     .Real("waited_s", step.waited_s, 9)
+                    .Real("first_values_s", step.first_values_s, 9)
                     .Real("compute_s", report.options.step_s, 9)
                     .Done();
         text += '\n';

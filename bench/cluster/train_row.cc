@@ -11,6 +11,7 @@
 #include "base/errors.h"
 #include "base/number_from.h"
 #include "base/split.h"
+#include "problem/cut_tables.h"
 
 namespace leeway::bench {
 namespace {
@@ -21,10 +22,10 @@ const std::array<std::pair<std::string_view, TrainPass>, 3> kPasses = {
      {"traditional", TrainPass::kTraditional},
      {"wait-free", TrainPass::kWaitFree}}};
 
-// A key of a row. `set` changes the row's job; it returns false and changes nothing for a wrong value.
+// A key of a row. `set` changes the row; it returns false and changes nothing for a wrong value.
 struct RowKey {
   std::string_view name;
-  bool (*set)(JobOptions& job, const JobOptions& usual, const std::string& value);
+  bool (*set)(TrainRow& row, const JobOptions& usual, const std::string& value);
   const char* wanted = "";  // instead of a wrong value; {} is the number of machines
 };
 constexpr const char* kSomeMachines = "a number from 1 to {}, the machines of the cluster";
@@ -37,12 +38,12 @@ bool SetCount(std::uint32_t& target, std::uint32_t most, const std::string& valu
 }
 
 template <std::string JobOptions::*member>
-bool SetText(JobOptions& job, const JobOptions&, const std::string& value) {
-  job.*member = value;
+bool SetText(TrainRow& row, const JobOptions&, const std::string& value) {
+  row.job.*member = value;
   return true;
 }
 
-constexpr std::array<RowKey, 9> kRowKeys = {
+constexpr std::array<RowKey, 10> kRowKeys = {
     {{"sync", SetText<&JobOptions::sync>},
      {"apply", SetText<&JobOptions::apply>},
      {"pull", SetText<&JobOptions::pull>},
@@ -50,22 +51,28 @@ constexpr std::array<RowKey, 9> kRowKeys = {
      {"placement", SetText<&JobOptions::placement>},
      {"pull_at", SetText<&JobOptions::pull_at>},
      {"priorities",
-      [](JobOptions& job, const JobOptions&, const std::string& value) {
+      [](TrainRow& row, const JobOptions&, const std::string& value) {
         if (value != "on" && value != "off") return false;
-        job.priorities = value == "on";
+        row.job.priorities = value == "on";
         return true;
       },
       "priorities=on or priorities=off"},
      {"machines",
-      [](JobOptions& job, const JobOptions& usual, const std::string& value) {
-        return SetCount(job.workers, usual.workers, value) && SetCount(job.servers, usual.workers, value);
+      [](TrainRow& row, const JobOptions& usual, const std::string& value) {
+        return SetCount(row.job.workers, usual.workers, value) &&
+               SetCount(row.job.servers, usual.workers, value);
       },
       kSomeMachines},
      {"servers",
-      [](JobOptions& job, const JobOptions& usual, const std::string& value) {
-        return SetCount(job.servers, usual.workers, value);
+      [](TrainRow& row, const JobOptions& usual, const std::string& value) {
+        return SetCount(row.job.servers, usual.workers, value);
       },
-      kSomeMachines}}};
+      kSomeMachines},
+     {"cut",
+      [](TrainRow& row, const JobOptions&, const std::string& value) {
+        return SetCount(row.cut, problem::kCutMax, value);
+      },
+      "a number of parts from 1 to 64"}}};
 
 Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual) {
   const std::size_t equals = word.find('=');
@@ -77,7 +84,7 @@ Status SetRowKey(TrainRow& row, const std::string& word, const JobOptions& usual
     return InvalidArgument("row \"{}\": got \"{}\", wanted {}=VALUE{}", row.text, word,
                            fmt::join(known, "=VALUE, "), DidYouMean(word.substr(0, equals), known));
   }
-  if (key->set(row.job, usual, word.substr(equals + 1))) return Status::Ok();
+  if (key->set(row, usual, word.substr(equals + 1))) return Status::Ok();
   return InvalidArgument("row \"{}\": got \"{}\", wanted {}", row.text, word,
                          fmt::format(fmt::runtime(key->wanted), usual.workers));
 }

@@ -20,7 +20,8 @@ enum class TrainPass : std::uint8_t { kAlone, kTraditional, kWaitFree };
 struct TrainRow {
   std::string text;  // as it was written; reports show it
   TrainPass pass = TrainPass::kWaitFree;
-  JobOptions job;  // its workers are the row's machines
+  JobOptions job;         // its workers are the row's machines
+  std::uint32_t cut = 1;  // parts of each tensor, each a table of its own
 };
 
 // Rows parted by ";". `usual` is the job of a row that says nothing else, on all machines of the cluster.

@@ -24,7 +24,8 @@ std::string RowsError(const std::string& text) {
 TEST(TrainRowTest, RowsChangeTheUsualJob) {
   const auto rows = ParseTrainRows(
       "traditional; wait-free;wait-free  sync=ssp:5,release=soft exchange=when_stale:5 machines=2;"
-      "wait-free servers=1 placement=eps pull=partial:0.1,20 apply=immediate priorities=off pull_at=clock",
+      "wait-free servers=1 placement=eps pull=partial:0.1,20 apply=immediate priorities=off pull_at=clock "
+      "cut=4",
       UsualJob());
   ASSERT_TRUE(rows.ok()) << rows.status().ToString();
   ASSERT_EQ(rows->size(), 5U);
@@ -49,6 +50,8 @@ TEST(TrainRowTest, RowsChangeTheUsualJob) {
   EXPECT_TRUE((*rows)[3].job.priorities);
   EXPECT_FALSE((*rows)[4].job.priorities);
   EXPECT_EQ((*rows)[4].job.pull_at, "clock");
+  EXPECT_EQ((*rows)[3].cut, 1U);
+  EXPECT_EQ((*rows)[4].cut, 4U);
 }
 
 TEST(TrainRowTest, OneMachineAloneIsThereOnce) {
@@ -67,6 +70,7 @@ TEST(TrainRowTest, AWrongWordIsNamed) {
   EXPECT_THAT(RowsError("wait-free;wait-free"), HasSubstr("got it twice"));
   for (const char* row : {"wait-free machines=5", "wait-free machines=0", "wait-free servers=x"})
     EXPECT_THAT(RowsError(row), HasSubstr("wanted a number from 1 to 4"));
+  EXPECT_THAT(RowsError("wait-free cut=65"), HasSubstr("wanted a number of parts from 1 to 64"));
   EXPECT_THAT(RowsError("wait-free priorities=no"), HasSubstr("wanted priorities=on or priorities=off"));
 }
 

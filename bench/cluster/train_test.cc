@@ -63,9 +63,11 @@ TrainReport ReportOfTwoRuns() {
   const auto rows = ParseTrainRows("wait-free;traditional", JobOfFour());
   for (const TrainRow& row : *rows) report.rows.push_back({.row = row, .turns = {}, .server_bytes = {}});
   report.rows[0].turns = {{.steps_s = 10}, {.steps_s = 10}};
-  report.rows[1].turns = {{.steps_s = 30, .computing = 0.75, .gbit_s = 0.9, .idle = 0.25},
-                          {.steps_s = 34, .computing = 0.85, .gbit_s = 0.94, .idle = 0.35}};
-  report.rows[1].turns[1].counted = {{.rank = 3, .step = 7, .seconds = 0.125, .waited_s = 0.025}};
+  report.rows[1].turns = {
+      {.steps_s = 30, .computing = 0.75, .first_values_s = 0.01, .gbit_s = 0.9, .idle = 0.25},
+      {.steps_s = 34, .computing = 0.85, .first_values_s = 0.03, .gbit_s = 0.94, .idle = 0.35}};
+  report.rows[1].turns[1].counted = {
+      {.rank = 3, .step = 7, .seconds = 0.125, .waited_s = 0.025, .first_values_s = 0.5}};
   report.rows[1].ceiling = 3.5;
   report.stopped = true;
   return report;
@@ -81,10 +83,12 @@ TEST(TrainTest, AReportHasMediansAndSpeedups) {
   EXPECT_DOUBLE_EQ(row["speedup"], 3.2);
   EXPECT_DOUBLE_EQ(row["ceiling"], 3.5);
   EXPECT_DOUBLE_EQ(row["computing"], 0.8);
+  EXPECT_DOUBLE_EQ(row["first_values_s"], 0.02);
   EXPECT_DOUBLE_EQ(row["idle"], 0.3);
   EXPECT_EQ(json["rows"][2]["runs"], 0);
   const std::string text = ToText(ReportOfTwoRuns());
-  EXPECT_THAT(text, HasSubstr("traditional     no run ended"));
+  EXPECT_THAT(text, HasSubstr("traditional  no run ended"));
+  EXPECT_THAT(text, HasSubstr("first ms"));
   EXPECT_THAT(text, HasSubstr("stopped before all runs were done"));
 }
 
@@ -95,21 +99,31 @@ TEST(TrainTest, StepsAreLinesOfJson) {
   EXPECT_EQ(step["run"], 1);
   EXPECT_EQ(step["rank"], 3);
   EXPECT_DOUBLE_EQ(step["seconds"], 0.125);
+  EXPECT_DOUBLE_EQ(step["first_values_s"], 0.5);
 }
 
 TEST(TrainTest, LinesOfAWorkerAreReadAsTheyWereWritten) {
   TrainStep step;
-  ASSERT_TRUE(ReadLine(LineOf(TrainStep{.rank = 2, .step = 5, .seconds = 0.25, .waited_s = 0.125}), step));
+  ASSERT_TRUE(ReadLine(
+      LineOf(TrainStep{.rank = 2, .step = 5, .seconds = 0.25, .waited_s = 0.125, .first_values_s = 0.5}),
+      step));
   EXPECT_EQ(step.rank, 2U);
   EXPECT_EQ(step.step, 5U);
   EXPECT_DOUBLE_EQ(step.seconds, 0.25);
   EXPECT_DOUBLE_EQ(step.waited_s, 0.125);
+  EXPECT_DOUBLE_EQ(step.first_values_s, 0.5);
   TrainTotals totals;
   EXPECT_FALSE(ReadLine("step 1 2 3 4", totals));
-  ASSERT_TRUE(
-      ReadLine(LineOf(TrainTotals{.bytes_sent = 1e10, .bytes_received = 7, .exchanges = 0.5}), totals));
+  ASSERT_TRUE(ReadLine(LineOf(TrainTotals{.bytes_sent = 1e10,
+                                          .bytes_received = 7,
+                                          .exchanges = 0.5,
+                                          .communication_s = 1.5,
+                                          .waited_s = 0.25}),
+                       totals));
   EXPECT_DOUBLE_EQ(totals.bytes_sent, 1e10);
   EXPECT_DOUBLE_EQ(totals.exchanges, 0.5);
+  EXPECT_DOUBLE_EQ(totals.communication_s, 1.5);
+  EXPECT_DOUBLE_EQ(totals.waited_s, 0.25);
 }
 
 TEST(TrainTest, ARowAloneHasNoScenario) {
@@ -122,6 +136,22 @@ TEST(TrainTest, ARowAloneHasNoScenario) {
   EXPECT_THAT(*text, HasSubstr("together = true"));
   EXPECT_THAT(*text, HasSubstr("problem = \"ghost:model=resnet110,grain=1\""));
   EXPECT_THAT(*text, HasSubstr("=true+0.333"));
+}
+
+TEST(TrainTest, AScenarioOfOneRowKeepsItsCommas) {
+  TrainOptions options;
+  options.rows = *ParseTrainRows("wait-free sync=pssp:3,0.5", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options), HasSubstr("+pssp:3,0.5+"));
+  EXPECT_THAT(*TrainScenario(options), HasSubstr(";\"]\nlabels"));
+}
+
+TEST(TrainTest, AScenarioHasTheCutOfItsRows) {
+  TrainOptions options;
+  options.rows = *ParseTrainRows("wait-free cut=4", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options), HasSubstr("problem = \"ghost:model=resnet110,grain=1,cut=4\""));
+  options.rows = *ParseTrainRows("wait-free cut=4; wait-free", JobOfFour());
+  EXPECT_THAT(*TrainScenario(options),
+              HasSubstr("+ghost:model=resnet110,grain=1,cut=4;true+0.3333333333333333+"));
 }
 
 }  // namespace

@@ -97,6 +97,8 @@ struct WorkerCounters {
   // Counts blocks that a gradient was computed on, by the lead over their v_train; the last entry counts all
   // higher leads.
   std::array<std::uint64_t, 17> lead = {};
+  // The account of overlap: the time in which a table was on its way, and the part of it that was waited for.
+  std::uint64_t communication_ns = 0, communication_waited_ns = 0;
   // The parts of wait_ns by the thing that came last: "server.0", "table.w". "worker.3" is the part that
   // lasted until worker 3 had sent its missing push. Each kind has a few dozen entries at most, then
   // "others". Without overlap, "step.barrier" is the time until the barrier of the step.

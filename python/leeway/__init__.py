@@ -1,7 +1,11 @@
 """Leeway: a parameter server for machines that do not keep step. For PyTorch see leeway.torch."""
 
-from leeway import session as _session
-from leeway._leeway import __version__
+try:
+    from leeway import session as _session
+    from leeway._leeway import __version__
+except ModuleNotFoundError as _missing:
+    from leeway.interpreter import hint as _hint
+    raise ModuleNotFoundError(f"{_missing.msg}{_hint(_missing.name)}", name=_missing.name) from None
 from leeway.batch_pool import BatchPool
 from leeway.errors import LeewayError
 from leeway.loop import iterations, register_state, restored_iteration
@@ -9,13 +13,18 @@ from leeway.session import init, is_initialized, shutdown
 from leeway.synchronization import set_sync
 
 __all__ = ["BatchPool", "LeewayError", "__version__", "barrier", "init", "is_initialized", "iteration", "iterations", "join",
-           "rank", "register_state", "restored_iteration", "set_sync", "shutdown", "size"]
-_OF_TORCH = {"DistributedOptimizer", "LARS", "assign", "broadcast_parameters", "no_sync", "push_pull"}
+           "local_rank", "rank", "register_state", "restored_iteration", "set_sync", "shutdown", "size"]
+_OF_TORCH = {"DistributedOptimizer", "ElasticSampler", "LARS", "assign", "broadcast_parameters", "no_sync", "push_pull"}
 
 
 def rank():
     """Which worker this is, from 0."""
     return _session.current_or_last().rank
+
+
+def local_rank():
+    """The number of this worker on its host, from 0: LEEWAY_LOCAL_RANK, or the rank, which is right if all are on one host."""
+    return _session.current_or_last().local_rank
 
 
 def size():

@@ -9,7 +9,7 @@ from leeway import session
 from leeway.errors import InvalidArgument
 
 # Batches in one lease: enough to make leases cheap. Towards the end the scheduler gives fewer.
-_RUN = 4
+RUN = 4
 
 
 class BatchPool:
@@ -58,7 +58,7 @@ class BatchPool:
         """Leases more batches; false when the pool is used up."""
         self._note_last_used()
         with self._session.waiting():
-            self._run.extend(self._session.worker.lease_batches(self.name, self.batches, _RUN, self._used))
+            self._run.extend(self._session.worker.lease_batches(self.name, self.batches, RUN, self._used))
         self._used = []
         return bool(self._run)
 

@@ -1,6 +1,7 @@
 """Checkpoints from Python: reads one with numpy, and turns them into torch state_dicts and back.
 
     python -m leeway.checkpoint export CHECKPOINT out.pt
+    python -m leeway.checkpoint export CHECKPOINT out.safetensors
     python -m leeway.checkpoint import state.pt FOLDER --like CHECKPOINT
 
 docs/checkpoint-format.md has every byte of the files. Each read checks the checksums of its data first; `leeway checkpoint verify`
@@ -8,6 +9,7 @@ checks all files.
 """
 
 import argparse
+import errno
 import json
 import os
 import re
@@ -19,10 +21,10 @@ import numpy as np
 import xxhash
 
 from leeway import plain_state
-from leeway.errors import InvalidArgument, LeewayError, NotFound
+from leeway.errors import InvalidArgument, LeewayError, NotFound, ResourceExhausted
 
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
-OWN = re.compile(r"broadcast\.\d+|push_pull/.*|relay/.*")  # tables that leeway.torch made for itself
+OWN = re.compile(r"(broadcast|buffers)\.\d+|(push_pull|relay)/.*")  # tables that leeway.torch made for itself
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,})")
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
@@ -141,6 +143,19 @@ class Checkpoint:
         """Returns the buffers in the state of a rank, as tensors by name; empty if its client was not leeway.torch."""
         return self._torch_state(rank).get("buffers", {})
 
+    def common_buffers(self):
+        """Returns the buffers as broadcast_parameters(buffers=...) says: the mean over ranks, or those of the lowest rank."""
+        states = [self._torch_state(rank) for rank in self.manifest["ranks"]]
+        if not states:
+            return {}
+        modes = states[0].get("buffer_modes", {})
+        common = dict(states[0].get("buffers", {}))
+        for name, tensor in common.items():
+            all_ranks = [state["buffers"][name] for state in states if name in state.get("buffers", {})]
+            if modes.get(name) == "mean" and tensor.is_floating_point() and any(not tensor.equal(other) for other in all_ranks):
+                common[name] = (sum(other.double() for other in all_ranks) / len(all_ranks)).to(tensor.dtype)
+        return common
+
     def other_names(self):
         """Returns the second names of tied parameters -> the names of their tables, as the lowest rank gave them."""
         ranks = self.manifest["ranks"]
@@ -197,16 +212,15 @@ def seal(members):
 
 
 def export_state(checkpoint):
-    """Returns a torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) of the lowest rank
-    that gave its state. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
+    """Returns a torch state_dict of a checkpoint: table name -> tensor, and the buffers (BatchNorm statistics) as the job would
+    end with them. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
     import torch
     source = Checkpoint(checkpoint)
     replicas = source.replicas()
     state = {name: torch.from_numpy(source.values(name)) if name not in replicas else replicas[name]
              for name in source.tables if not OWN.fullmatch(name)}
-    ranks = source.manifest["ranks"]
     state.update((name, state[table]) for name, table in source.other_names().items() if table in state)
-    return {**(source.buffers(ranks[0]) if ranks else {}), **state}
+    return {**source.common_buffers(), **state}
 
 
 def import_state(state, folder, like):
@@ -327,30 +341,64 @@ def _check_out(out):
         raise NotFound(f"{out}: there is no folder {out.parent}")
 
 
+class _Disk:
+    """A file for torch.save, which ends the process if a write fails: keeps the error for later."""
+
+    def __init__(self, file):
+        self.file, self.error = file, None
+
+    def write(self, data):
+        try:
+            if self.error is None:
+                self.file.write(data)
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def flush(self):
+        if self.error is not None:
+            raise self.error
+        self.file.flush()
+
+
+def _is_safetensors(path):
+    return str(path).endswith(".safetensors")
+
+
 def main(args=None):
     parser = argparse.ArgumentParser(prog="python -m leeway.checkpoint", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("export", help="write the values as a torch state_dict")
+    command = commands.add_parser("export", help="write the values as a torch state_dict or a safetensors file")
     command.add_argument("checkpoint", help="a checkpoint, or a folder of checkpoints: its newest whole one")
-    command.add_argument("out", help="the file to write, as torch.save does")
-    command = commands.add_parser("import", help="write a checkpoint with the values of a torch state_dict")
-    command.add_argument("state", help="a file that torch.save wrote: table name -> tensor")
+    command.add_argument("out", help="the file to write: as torch.save does, or OUT.safetensors")
+    command = commands.add_parser("import", help="write a checkpoint with the values of such a file")
+    command.add_argument("state", help="a file of torch.save, table name -> tensor, or a .safetensors file")
     command.add_argument("folder", help="the folder of checkpoints that gets a new one")
     command.add_argument("--like", required=True, metavar="CHECKPOINT", help="all but the values is taken from this one")
     options = parser.parse_args(args)
     import torch
+    from leeway import safetensors
     try:
         if options.command == "export":
             _check_out(Path(options.out))
             source = newest_in(Path(options.checkpoint))
             state = export_state(source)
-            torch.save(state, options.out)
-            print(f"{options.out}: {len(state)} tables of {source}")
+            if _is_safetensors(options.out):
+                safetensors.write(options.out, state)
+            else:
+                with open(options.out, "wb", buffering=0) as file:
+                    torch.save(state, _Disk(file))
+            print(f"{options.out}: {len(state)} tables of {source}", flush=True)
         else:
-            print(import_state(torch.load(options.state, map_location="cpu", weights_only=True), options.folder, options.like))
+            state = (safetensors.read(options.state) if _is_safetensors(options.state) else
+                     torch.load(options.state, map_location="cpu", weights_only=True))
+            print(import_state(state, options.folder, options.like), flush=True)
     except LeewayError as error:
         print(f"leeway.checkpoint: {error.message}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:
+        print(f"leeway.checkpoint: {options.command}: {error}", file=sys.stderr)
+        return ResourceExhausted("").exit_code if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else 1
     return 0
 
 

@@ -13,6 +13,7 @@ class Launch:
     insecure: bool = False  # the job has no secret
     job: str = "leeway"
     rank: int = -1          # -1: the scheduler picks one
+    local_rank: int = None  # the number of this process on its host; None: all ranks are on one host
     transport: str = "auto"  # what frames go over (`leeway run --transport`)
     plugins: tuple = ()     # shared libraries with policies of the user's own (`leeway run --plugin`)
     record: bool = False    # reports what its computing takes (`leeway run --record`)
@@ -30,6 +31,7 @@ def read(environ=os.environ):
         insecure=environ.get("LEEWAY_INSECURE", "") == "1",
         job=environ.get("LEEWAY_JOB", "leeway"),
         rank=_number(environ, "LEEWAY_RANK", int, -1, least=-1),
+        local_rank=_number(environ, "LEEWAY_LOCAL_RANK", int, None, least=0),
         transport=environ.get("LEEWAY_TRANSPORT", "") or "auto",
         plugins=tuple(path for path in environ.get("LEEWAY_PLUGINS", "").split(":") if path),
         record=environ.get("LEEWAY_RECORD", "") == "1",

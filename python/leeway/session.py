@@ -20,7 +20,7 @@ from leeway.rank_state import RankState
 class Session:
     """One life in one job."""
 
-    def __init__(self, worker, slow_pattern, claim=None):
+    def __init__(self, worker, slow_pattern, claim=None, local_rank=None):
         self.worker = worker
         self.claim = claim          # of a launched rank; None without a launcher
         self.rank = worker.rank
@@ -36,9 +36,11 @@ class Session:
         self.names = {}             # kind of one-off name -> the last number of it, equal on all ranks
         self.exchanges = {}         # of push_pull, by the names of tables
         self.met_others = False     # the script has called barrier()
+        self.said = set()           # topics of notices of leeway.torch
         self.module_trace = None    # of leeway.torch; None: no trace is wanted
         self.optimizers = []        # of leeway.torch, in the order of creation
         self.state = RankState(worker)  # this rank's part of checkpoints
+        self.local_rank = worker.rank if local_rank is None else local_rank
         self.torch_state = None     # LocalState of leeway.torch
         self.lockstep = None        # of leeway.torch, once an optimizer steps on the ranks
         self._kept = []             # memory that the worker may still use after an error
@@ -86,9 +88,13 @@ class Session:
             optimizer.broadcast_missing()
         if self.lockstep is not None:
             self.lockstep.finish()
+        if self.torch_state is not None:
+            self.torch_state.give_buffers()
         self.worker.finish()
         self.finished = True
         self.iteration += 1
+        if self.torch_state is not None:
+            self.torch_state.take_buffers()
         for optimizer in self.optimizers:
             optimizer.sync_final_values()
 
@@ -189,7 +195,7 @@ def init(scheduler=None, job=None, rank=None, sync="bsp", apply="", block_bytes=
             raise
     else:
         worker = Worker.alone(sync, apply, block_bytes, wait_max, pull, exchange, list(rules), plugins, priorities, pull_at)
-    _Process.session = Session(worker, pattern(worker.rank, worker.size), claim)
+    _Process.session = Session(worker, pattern(worker.rank, worker.size), claim, launch.local_rank)
 
 
 def shutdown():

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace leeway {
@@ -22,6 +23,13 @@ void RateLimitedLog::Warn(std::string what) {
   }
   ++kept_back_;
   last_ = std::move(what);
+}
+
+void RateLimitedLog::WarnOnce(const std::string& what) {
+  if (clock_.Now() - since_ >= kEvery) once_.clear();
+  if (std::ranges::find(once_, what) != once_.end()) return;
+  Warn(what);
+  if (once_.size() < kAtOnce) once_.push_back(what);
 }
 
 void RateLimitedLog::Flush() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "leeway/env.h"
 
@@ -21,6 +22,9 @@ class RateLimitedLog {
 
   // `what` names the peer or the address, and the problem.
   void Warn(std::string what);
+  // As Warn, but a warning that this period has seen already is dropped: a peer that tries again says nothing
+  // new.
+  void WarnOnce(const std::string& what);
   // Writes the number of suppressed warnings, if there are any.
   void Flush();
 
@@ -33,7 +37,8 @@ class RateLimitedLog {
   TimePoint since_;            // when the present period of kEvery began
   std::uint32_t written_ = 0;  // warnings written in this period
   std::uint64_t kept_back_ = 0;
-  std::string last_;  // the last suppressed warning
+  std::string last_;               // the last suppressed warning
+  std::vector<std::string> once_;  // of WarnOnce, at most kAtOnce of this period
 };
 
 }  // namespace leeway

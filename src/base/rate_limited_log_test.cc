@@ -46,6 +46,19 @@ TEST(RateLimitedLogTest, AFewAreNamedEachAndManyAreCounted) {
               ::testing::HasSubstr("and 1 more such warnings, the last: one at its end"));
 }
 
+TEST(RateLimitedLogTest, OneThatTriesAgainIsNamedOnceInAPeriod) {
+  World world;
+  RateLimitedLog refusals(world.clock, world.log);
+  for (int i = 0; i < 7; ++i) {
+    refusals.WarnOnce("one");
+    refusals.WarnOnce("another");
+  }
+  EXPECT_THAT(world.log.lines, ::testing::ElementsAre("one", "another"));
+  world.Advance(RateLimitedLog::kEvery);
+  refusals.WarnOnce("one");
+  EXPECT_EQ(world.log.lines.size(), 3U) << "nothing was kept back, and it is named anew";
+}
+
 TEST(RateLimitedLogTest, AnAttackThatGoesOnForAnHourFillsNoDisk) {
   World world;
   RateLimitedLog strangers(world.clock, world.log);

@@ -129,6 +129,7 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   const WorkerId worker = absent.from.worker;
   if (updater_.relays() && absent.iteration == progress_.FirstOf(worker) && progress_.BeganLater(worker))
     ++newcomers_[absent.iteration];
+  if (absent.iteration < progress_.FirstOf(worker)) ++counters_.absent_before;
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, Verdict::kAbsent, now);
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);

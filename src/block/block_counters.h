@@ -26,6 +26,9 @@ struct LeadHistogram {
 struct BlockCounters {
   std::uint64_t applied = 0, summed = 0, absent = 0, late_dropped = 0,
                 refused = 0;  // verdicts given first time
+  // Of those absent: before the first iteration of their worker, which tells so where it begins. Such an
+  // absence stands for no gradient.
+  std::uint64_t absent_before = 0;
   // Arrays that a worker has set; and those that the block has dropped or refused. Neither is a gradient, so
   // none of the verdicts above counts them.
   std::uint64_t assigned = 0, unassigned = 0;
@@ -68,6 +71,7 @@ struct BlockCount {
 inline constexpr BlockCount kBlockCounts[] = {{"applied", &BlockCounters::applied},
                                               {"summed", &BlockCounters::summed},
                                               {"absent", &BlockCounters::absent},
+                                              {"absent_before", &BlockCounters::absent_before},
                                               {"late_dropped", &BlockCounters::late_dropped},
                                               {"late_applied", &BlockCounters::late_applied},
                                               {"assigned", &BlockCounters::assigned},

@@ -12,6 +12,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+TEST(BlockMembersTest, AnAbsenceBeforeTheFirstIterationOfAWorkerIsCountedByItself) {
+  HandFedBlock block;
+  block.Begin(1);
+  block.Join(1, 5);
+  block.Roster();
+  block.Absent(1, 4);  // so it says where it begins
+  EXPECT_EQ(block->counters().absent, 1U);
+  EXPECT_EQ(block->counters().absent_before, 1U);
+  block.Absent(1, 5);
+  EXPECT_EQ(block->counters().absent, 2U);
+  EXPECT_EQ(block->counters().absent_before, 1U);
+}
+
 TEST(BlockMembersTest, ALeaverFreesThoseWhoWaitForIt) {
   HandFedBlock block;
   block.Begin(3);

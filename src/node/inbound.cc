@@ -37,6 +37,12 @@ Status CheckRole(const wire::pb::Hello& hello) {
   }
 }
 
+// A peer that is refused as Unavailable asks again, and may be welcome then.
+std::string RefusalText(const std::string& peer, const Status& why) {
+  return fmt::format("refused {}{}: {}", peer, why.code() == StatusCode::kUnavailable ? " for now" : "",
+                     why.message());
+}
+
 wire::pb::Welcome RefusalOf(const Status& why) {
   wire::pb::Welcome refusal;
   refusal.set_error(ClippedMessage(why.message()));
@@ -295,7 +301,7 @@ Result<wire::pb::Welcome> Inbound::Admit(ConnectionId id, std::span<const std::b
 }
 
 void Inbound::Refuse(ConnectionId id, const Status& why) {
-  warnings_.Warn(fmt::format("refused {}: {}", peers_.Find(id)->address, why.message()));
+  warnings_.WarnOnce(RefusalText(peers_.Find(id)->address, why));
   SendControl(id, wire::Kind::kWelcome, RefusalOf(why));
   CloseAfterSend(id);
   Erase(id);
@@ -303,7 +309,7 @@ void Inbound::Refuse(ConnectionId id, const Status& why) {
 
 void Inbound::RefuseUnproven(ConnectionId id, const Status& why) {
   Peer* const peer = peers_.Find(id);
-  warnings_.Warn(fmt::format("refused {}: {}", peer->address, why.message()));
+  warnings_.WarnOnce(RefusalText(peer->address, why));
   Transmit(id, peer, wire::Kind::kWelcome, ControlBody(RefusalOf(why)), {});
   env_.transport.CloseAfterSend(id);
   Erase(id);

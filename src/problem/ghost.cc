@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/policy_config.h"
+#include "problem/cut_tables.h"
 #include "problem/image_shelf.h"
 #include "problem/layer_file.h"
 #include "problem/problem.h"
@@ -90,9 +91,10 @@ Result<ProblemPtr> MakeGhost(const PolicyConfig& config, ImageShelf&) {
   LW_ASSIGN_OR_RETURN(const std::string model, config.Text("model", "the name of a model, such as resnet50"));
   LW_ASSIGN_OR_RETURN(const std::int64_t grain, config.IntInRange("grain", 1, 1'000'000'000, 1'024));
   LW_ASSIGN_OR_RETURN(const std::int64_t batch, config.IntInRange("batch", 1, 1'000'000, 32));
+  LW_ASSIGN_OR_RETURN(const std::int64_t cut, config.IntInRange("cut", 1, kCutMax, 1));
   Result<std::vector<Table>> read = ReadModel(model);
   if (!read.ok()) return read.status().WithContext(fmt::format("problem \"{}\"", config.name()));
-  std::vector<Table> tensors = *std::move(read);
+  std::vector<Table> tensors = CutTables(*read, static_cast<std::uint32_t>(cut));
   LW_RETURN_IF_ERROR(CheckGhostBytes(tensors, static_cast<std::uint32_t>(grain), config));
   return NewGhost(std::move(tensors), static_cast<std::uint32_t>(grain), static_cast<std::uint32_t>(batch));
 }

@@ -108,7 +108,11 @@ void TraceFile::AddNames(const Names& names) {
   }
 }
 
+// Asked before the lock: a thread of the parent may have held it when the process forked.
+bool TraceFile::IsForked() const { return getpid() != pid_; }
+
 void TraceFile::Add(const TraceEvent& event) {
+  if (IsForked()) return;
   const std::lock_guard lock(mutex_);
   if (over_.load(std::memory_order_relaxed)) return;
   AppendTo(lines_, event);
@@ -151,13 +155,13 @@ void TraceFile::AppendTo(std::string& lines, const TraceEvent& event) const {
 }
 
 void TraceFile::Flush() {
+  if (IsForked()) return;
   const std::lock_guard lock(mutex_);
   if (!over_.load(std::memory_order_relaxed)) Write();
 }
 
 void TraceFile::Write() {
-  // A forked child has the lines too, and no right to write them.
-  if (lines_.empty() || fd_ < 0 || getpid() != pid_) return;
+  if (lines_.empty() || fd_ < 0) return;
   std::string_view left(lines_);
   while (!left.empty()) {
     const ssize_t n = write(fd_, left.data(), left.size());

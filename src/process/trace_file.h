@@ -4,7 +4,7 @@
 // Lines are only appended. So a process that is killed loses the events since its last Flush, and leaves one
 // half line at the most. A disk that is full ends the trace with one line in the log; the job goes on.
 //
-// Thread rule: any thread.
+// Thread rule: any thread. A forked child adds nothing and writes nothing.
 #pragma once
 
 #include <atomic>
@@ -58,6 +58,7 @@ class TraceFile final : public Trace {
 
  private:
   void AddNames(const Names& names);
+  [[nodiscard]] bool IsForked() const;
   // With the lock.
   void AppendTo(std::string& lines, const TraceEvent& event) const;
   void Write();

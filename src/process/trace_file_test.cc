@@ -1,11 +1,16 @@
 #include "process/trace_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,8 +23,12 @@ using ::testing::IsEmpty;
 
 class KeptLog final : public Log {
  public:
-  void Write(LogLevel, std::string_view line) override { lines.emplace_back(line); }
+  void Write(LogLevel, std::string_view line) override {
+    lines.emplace_back(line);
+    if (on_line) on_line();
+  }
   std::vector<std::string> lines;
+  std::function<void()> on_line;
 };
 
 class TraceFileTest : public ::testing::Test {
@@ -88,6 +97,33 @@ TEST_F(TraceFileTest, AFullDiskEndsItWithOneLine) {
   EXPECT_FALSE(file.Wants(Iteration(5)));
   EXPECT_THAT(log.lines,
               ElementsAre(HasSubstr("cannot write /dev/full: No space left on device; the trace")));
+}
+
+// The process forks while it writes, which is under the lock.
+TEST_F(TraceFileTest, AForkedChildWaitsForNoLockOfItsParent) {
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  TraceFile file(path, window, 100, names, log);
+  int ended = -1;
+  log.on_line = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);  // ends a child that hangs
+      file.Add(Span(TraceEvent::Kind::kEnd, 2));
+      file.Flush();
+      _exit(0);
+    }
+    waitpid(child, &ended, 0);
+  };
+  // A pipe without a reader takes no bytes.
+  const auto handler = std::signal(SIGPIPE, SIG_IGN);
+  close(reader);
+  file.Add(Span(TraceEvent::Kind::kBegin, 1));
+  file.Flush();
+  std::signal(SIGPIPE, handler);
+  EXPECT_THAT(log.lines, ElementsAre(HasSubstr("Broken pipe")));
+  EXPECT_EQ(ended, 0);
 }
 
 TEST_F(TraceFileTest, AFolderThatIsNotThereIsNoError) {

@@ -96,6 +96,15 @@ Status PinOrCopy(Arena& arena, const std::string& table, const char* what, std::
   return Status::Ok();
 }
 
+// The node's counters with its account of overlap.
+WorkerCounters CountersOf(const WorkerNode& node, TimePoint now) {
+  WorkerCounters counters = node.counters();
+  const OverlapTimes overlap = node.overlap().Total(now);
+  counters.communication_ns = static_cast<std::uint64_t>(overlap.communication.count());
+  counters.communication_waited_ns = static_cast<std::uint64_t>(overlap.waited().count());
+  return counters;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::Initialize(const WorkerOptions& options) {
@@ -390,7 +399,7 @@ Status WorkerClient::Shutdown() {
 }
 
 void WorkerClient::StopThread(const Status& why) {
-  calls_->Ask([this](WorkerNode& node) { final_counters_ = node.counters(); });
+  calls_->Ask([this](WorkerNode& node) { final_counters_ = CountersOf(node, calls_->env().clock.Now()); });
   life_.SetStopped();
   calls_->Stop(why);
 }
@@ -398,7 +407,10 @@ void WorkerClient::StopThread(const Status& why) {
 WorkerCounters WorkerClient::counters() const {
   auto counters =
       std::make_shared<WorkerCounters>(final_counters_);  // shared: the question may outlive this call
-  if (life_.HasNode()) calls_->Ask([counters](WorkerNode& node) { *counters = node.counters(); });
+  if (life_.HasNode()) {
+    calls_->Ask(
+        [this, counters](WorkerNode& node) { *counters = CountersOf(node, calls_->env().clock.Now()); });
+  }
   counters->wait_ns = waits_.total_ns();
   return *counters;
 }

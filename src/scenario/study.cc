@@ -78,8 +78,9 @@ Result<Sweep> ParseSweep(const std::string& text) {
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
     return InvalidArgument("got \"{}\", wanted KEY=VALUE,VALUE,...: cluster.workers=8,16,32", text);
   }
-  const std::string values = text.substr(equals + 1);
+  std::string values = text.substr(equals + 1);
   const char between = values.find(';') == std::string::npos ? ',' : ';';
+  if (values.size() > 1 && values.back() == ';') values.pop_back();  // one value that holds a comma
   return Sweep{.key = text.substr(0, equals), .values = SplitAt(values, between)};
 }
 

@@ -38,6 +38,7 @@ TEST(StudyTest, CommasInsideOfValuesAreHintedAt) {
 TEST(StudyTest, ASweepIsAKeyAndItsValues) {
   EXPECT_THAT(ParseSweep("cluster.workers=8,16,32")->values, ElementsAre("8", "16", "32"));
   EXPECT_THAT(ParseSweep("policies.sync=ssp:3;pssp:3,0.5")->values, ElementsAre("ssp:3", "pssp:3,0.5"));
+  EXPECT_THAT(ParseSweep("policies.sync=pssp:3,0.5;")->values, ElementsAre("pssp:3,0.5"));
   for (const char* bad : {"", "=1", "key", "key="}) EXPECT_FALSE(ParseSweep(bad).ok()) << bad;
 }
 

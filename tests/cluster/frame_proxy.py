@@ -8,6 +8,9 @@ import re
 import socket
 import struct
 import threading
+import time
+
+from job import HANG_S
 
 ROSTER, PUSH, VERDICTS, ANSWERS = 6, 33, 35, 37
 _HEADER = struct.Struct("<HBBIQ")
@@ -91,6 +94,16 @@ class FrameProxy:
         if address not in self._inner:
             self._inner[address] = FrameProxy(lambda: _split(address), *self._filters, digits=len(str(_split(address)[1])))
         return self._inner[address].address.encode()
+
+
+def proxy_for(job, **filters):
+    """A proxy to give to a worker in place of the scheduler of a job.Job."""
+    address_file = job.folder / "scheduler"
+    deadline = time.monotonic() + HANG_S
+    while not (address_file.exists() and address_file.read_text().strip()):
+        assert time.monotonic() < deadline, job.logs()
+        time.sleep(0.01)
+    return FrameProxy.of_scheduler(address_file.read_text().strip(), **filters)
 
 
 def _listen(digits):

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import trace_format
 from cli_process import Leeway, command, leeway
 
 LAYERS = "a.weight 64x1000 3000000\na.bias 64\nb.weight 1000x40 1000000\n"
@@ -32,8 +33,8 @@ def tiny_model(tmp_path):
     return path
 
 
-def words(layers, *more, repeats=1):
-    return ["bench", "train", "--model", layers, "--machines", 2, "--step-ms", 10, "--warm-up", 1, "--steps", 4,
+def words(layers, *more, repeats=1, steps=4):
+    return ["bench", "train", "--model", layers, "--machines", 2, "--step-ms", 10, "--warm-up", 1, "--steps", steps,
             "--repeats", repeats, "--json", *more]
 
 
@@ -43,10 +44,10 @@ def left_on_host():
     return sorted(os.listdir("/sys/class/net")), sorted(os.listdir(names)) if names.exists() else []
 
 
-def expect_rows(report, rows):
+def expect_rows(report, rows, runs=1):
     assert [row["row"] for row in report["rows"]] == rows
     for row in report["rows"]:
-        assert row["runs"] == 1
+        assert row["runs"] == runs
         assert row["steps_s"] > 0 and row["computing"] > 0
 
 
@@ -70,6 +71,43 @@ def test_without_namespaces(layers, tmp_path):
     assert len(noted) == 4 + 2 * 4 + 2 * 4
     assert {note["step"] for note in noted} == {1, 2, 3, 4}
     assert all(note["seconds"] > 0 for note in noted)
+
+
+def test_a_trace_has_one_run_of_the_last_row(layers, tmp_path):
+    out = tmp_path / "out.json"
+    ran = leeway(*words(layers, "--net", "none", "--rows", "traditional;wait-free", "--trace", out, "--trace-steps", "2:4",
+                        repeats=2))
+    assert ran.returncode == 0, ran.stderr
+    expect_rows(json.loads(ran.stdout), ["alone", "traditional", "wait-free"], runs=2)
+    events = trace_format.read(out)
+    assert f"trace: {out} has {len(events)} events of 4 processes" in ran.stderr, ran.stderr
+    names = {event["args"]["name"] for event in trace_format.of(events, "process_name")}
+    assert names == {"worker 0", "worker 1", "server 0", "server 1"}
+    assert {event["args"]["iteration"] for event in events if event["ph"] not in "Mi"} == {2, 3}
+    for name, phase in (("forward", "X"), ("backward", "X"), ("push", "b"), ("pull", "b")):
+        assert {event["args"]["of"] for event in trace_format.of(events, name, phase)} == {"a.weight", "a.bias", "b.weight"}, name
+    # Two workers, two steps, three tables: other runs are not in it.
+    assert len(trace_format.of(events, "forward", "X")) == 2 * 2 * 3
+    assert trace_format.of(events, "compute", "X") and trace_format.of(events, "apply", "X")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "tiny.layers"]
+
+
+@needs_namespaces
+def test_a_full_disk_ends_the_trace_and_not_the_bench(layers, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    # The disk is gone with the shell's own mounts.
+    script = 'mount -t tmpfs -o size=16k none "$0" && "$@"; code=$?; ls -A "$0" >&2; exit $code'
+    bench = command(words(layers, "--net", "none", "--rows", "wait-free", "--trace", disk / "out.json",
+                          "--trace-steps", "1:40", steps=40))
+    ran = subprocess.run(["unshare", "--mount", "sh", "-c", script, disk, *bench], capture_output=True, text=True, timeout=300,
+                         check=False)
+    assert ran.returncode == 0, ran.stderr
+    expect_rows(json.loads(ran.stdout), ["alone", "wait-free"])
+    told = ran.stderr.splitlines()
+    assert any("No space left on device" in line for line in told), ran.stderr
+    # A whole of the parts may have had room; else nothing is left.
+    assert told[-1].startswith("leeway: trace: cannot write ") or told[-1] == "out.json", ran.stderr
 
 
 @needs_namespaces
@@ -147,6 +185,11 @@ def test_ctrl_c_keeps_the_rows_that_are_done(layers, tmp_path):
     (["--rows", "wait-free sync=bpp"], 'row "wait-free sync=bpp": unknown sync model "bpp"'),
     (["--rows", "wait-fre"], '(did you mean "wait-free"?)'),
     (["--scale", "2000"], "--scale: got 2000, which leaves"),
+    (["--trace-steps", "1:2"], "--trace-steps: given without --trace FILE"),
+    (["--trace", "/dev/null", "--trace-steps", "9:4"], '--trace-steps: got "9:4", wanted two numbers FROM:TO'),
+    (["--trace", "/dev/null", "--trace-steps", "26:40"], '--trace-steps: got "26:40", wanted steps below 26'),
+    (["--trace", "/none/out.json"], "--trace: "),
+    (["--trace", "/dev/null", "--rows", "alone"], '--trace: the last row is "alone"'),
     (["--repeats", "0"], "--repeats: got 0 without --write-scenario"),
     (["--net", "none", "--write-scenario", "/dev/null"], "--write-scenario: got --net none"),
 ])

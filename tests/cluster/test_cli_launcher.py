@@ -53,8 +53,8 @@ def wait_until(condition, what):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("make", [os.pipe, pty.openpty])
-def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make):
+@pytest.mark.parametrize("make, quiet", [(os.pipe, ["-q"]), (pty.openpty, [])])
+def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make, quiet):
     read, write = make()
     # Full before the job begins. Nobody can see afterwards that it is: a terminal with room for one byte counts as writable,
     # and takes no end of line, which is two.
@@ -64,8 +64,9 @@ def test_a_reader_that_does_not_read_leaves_ctrl_c_working(tmp_path, make):
             pass
     os.set_blocking(write, True)
     told = tmp_path / "pid"
-    # Quiet: where the job is slow to begin, a line of progress would wait for the reader before the worker starts.
-    process = subprocess.Popen([str(BUILD / "leeway"), "run", "-q", "-w", "1", "--", "sh", "-c", f"echo $$ > {told}.new; "
+    # Quiet for a pipe: where the job is slow to begin, a line of progress would wait for the reader before the worker starts. A
+    # bar on a terminal waits for nobody.
+    process = subprocess.Popen([str(BUILD / "leeway"), "run", *quiet, "-w", "1", "--", "sh", "-c", f"echo $$ > {told}.new; "
                                 f"mv {told}.new {told}; exec yes"], stdout=write, stderr=write, stdin=subprocess.DEVNULL)
     try:
         wait_until(told.exists, "worker")

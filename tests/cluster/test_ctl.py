@@ -4,13 +4,14 @@ import json
 import os
 import re
 import signal
+import subprocess
 import time
 
 import numpy as np
 import pytest
 from checkpointed import Training
 from cli_process import leeway
-from job import HANG_S, Job
+from job import BUILD, HANG_S, Job
 
 LONG = 100_000  # iterations: until the test ends it
 
@@ -46,10 +47,22 @@ def test_a_checkpoint_by_ctl_while_training_goes_on(tmp_path):
         training.wait_for(lambda: len(list(training.checkpoints.glob("*/manifest.json"))) == 2, "second checkpoint")
 
 
+def test_a_status_that_cannot_be_written_is_an_error(tmp_path):
+    with Training(tmp_path, every=LONG, iterations=LONG) as training, open("/dev/full", "w") as full:
+        training.wait_for_iteration(20)
+        for flags in ([], ["--json"], ["--watch"]):
+            shown = subprocess.run([str(BUILD / "leeway"), "ctl", "status", *flags], stdout=full, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, **variables_of(training)}, timeout=HANG_S, check=False)
+            assert shown.returncode == 6 and "cannot write standard output: No space left on device" in shown.stderr, shown
+            assert shown.stderr.count("\n") == 1, shown
+
+
 def test_where_there_can_be_none_ctl_says_why(tmp_path):
     assert "LEEWAY_SCHEDULER" in leeway("ctl", "status", LEEWAY_SCHEDULER="").stderr
     nobody = leeway("ctl", "status", "--scheduler", "127.0.0.1:1", "--timeout", "1s", "--insecure")
     assert nobody.returncode >= 128 and "127.0.0.1:1" in nobody.stderr, nobody
+    slow = leeway("ctl", "status", "--scheduler", "127.0.0.1:1", "--timeout", "4s", "--insecure")
+    assert slow.stderr.startswith("leeway: waiting for the scheduler at 127.0.0.1:1 (--timeout 4s)\n"), slow
     with Training(tmp_path, every=0, iterations=LONG) as training:
         training.wait_for_iteration(20)
         refused = leeway("ctl", "checkpoint", "--wait", **variables_of(training))

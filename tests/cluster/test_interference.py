@@ -5,7 +5,7 @@ import time
 
 import pytest
 import torch
-from frame_proxy import ANSWERS, PUSH, VERDICTS, Cut, FrameProxy
+from frame_proxy import ANSWERS, PUSH, VERDICTS, Cut, proxy_for
 from job import HANG_S, Job, wait_for_line
 
 STEPS = 6
@@ -15,15 +15,6 @@ STEPS = 6
 def job(tmp_path):
     with Job(tmp_path, workers=1, servers=1) as job:
         yield job
-
-
-def proxy_for(job, **filters):
-    address_file = job.folder / "scheduler"
-    deadline = time.monotonic() + HANG_S
-    while not (address_file.exists() and address_file.read_text().strip()):
-        assert time.monotonic() < deadline, job.logs()
-        time.sleep(0.01)
-    return FrameProxy.of_scheduler(address_file.read_text().strip(), **filters)
 
 
 def run_lent(job, proxy, elements):

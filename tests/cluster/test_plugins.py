@@ -137,6 +137,14 @@ def test_files_that_are_no_libraries_are_refused(tmp_path):
             assert refused.returncode == 2 and says in refused.stderr and str(path) in refused.stderr, refused
 
 
+def test_a_folder_with_a_colon_is_refused_before_workers_take_it_for_two(tmp_path, monkeypatch):
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    refused = leeway("run", "--plugin", "mine.so", "--", "true")
+    assert refused.returncode == 2 and f'got "{folder / "mine.so"}", wanted a path without a colon' in refused.stderr, refused
+
+
 def test_factories_that_fail_say_so(tmp_path):
     for name, says in [("nothing", "its factory made nothing"), ("throws", "its factory threw: no placement today")]:
         refused = leeway("run", "--plugin", FAULTY / "plugin_factories.so", "--placement", name, "--", "true")

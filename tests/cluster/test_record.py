@@ -28,7 +28,8 @@ def fixture_plain(tmp_path_factory):
 
 def test_a_record_predicts_its_own_run(tmp_path, plain):
     path, record = plain
-    assert record["leeway_record"] == 1 and record["job"]["workers"] == WORKERS and record["job"]["sync"] == "bsp"
+    assert record["leeway_record"] == 2 and record["job"]["workers"] == WORKERS and record["job"]["sync"] == "bsp"
+    assert record["job"]["priorities"] is True and record["job"]["pull_at"] == "ready"
     assert record["measured"]["iterations"] == WORKERS * (ITERATIONS - 1)  # without the first of each
     assert [table["name"] for table in record["tables"]] == ["w", "b"]
     for worker in record["workers"]:

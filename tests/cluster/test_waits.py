@@ -1,6 +1,11 @@
-"""How long workers wait for each other, and what ends a wait."""
+"""How long workers wait for each other, what ends a wait, and how the account of overlap divides it."""
 
-from job import Job
+import json
+import time
+
+from cli_process import leeway
+from frame_proxy import ANSWERS, proxy_for
+from job import HANG_S, Job
 
 # Of the scheduler: it looks at waits ten times a second, so that the tests are short. Limits of waits are several seconds long:
 # a busy machine may keep any process from running for a second.
@@ -36,3 +41,31 @@ def test_ranks_that_wait_for_each_other_are_told_so_with_the_cure(tmp_path):
                           'worker 0 waits for the values of table "push_pull/loss"', "which needs worker 1",
                           "worker 1 waits for the values of table ", "which needs worker 0", "join()", "drop_last=True"):
                 assert words in told, (words, told)
+
+
+def test_the_account_tells_the_hold_of_the_model_from_the_way_of_an_answer(tmp_path):
+    steps, slow_s, way_s = 4, 1.2, 0.4
+
+    def to_worker(frame, _):
+        if frame.kind == ANSWERS:
+            time.sleep(way_s)
+        return [frame]
+
+    def overlap_of_rank_0(job):
+        told = leeway("ctl", "status", "--json", "--scheduler", job.scheduler, "--secret-file", job.secret_file)
+        workers = json.loads(told.stdout)["workers"] if told.returncode == 0 else []
+        return next((worker["figures"] for worker in workers if worker["rank"] == 0), {})
+
+    with Job(tmp_path, workers=2, servers=1, **OFTEN) as job:
+        proxy = proxy_for(job, to_worker=to_worker)
+        workers = [job.start_worker(0, "slow_steps", steps, slow_s, scheduler=proxy.address),
+                   job.start_worker(1, "slow_steps", steps, slow_s)]
+        deadline = time.monotonic() + HANG_S
+        while (figures := overlap_of_rank_0(job)).get("overlap.pushes", 0) < steps:
+            assert time.monotonic() < deadline, (figures, job.logs())
+        (tmp_path / "go").touch()
+        job.expect_end(workers)
+        proxy.close()
+    # A busy machine makes both longer or, where worker 0 is late itself, the hold shorter.
+    assert figures["overlap.wire_s"] >= steps * way_s / 2, figures
+    assert figures["overlap.held_s"] > 0 and figures["overlap.held.w"] == figures["overlap.held_s"], figures

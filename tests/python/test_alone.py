@@ -18,6 +18,16 @@ def test_one_process_has_rank_0_of_1(alone):
     alone.barrier()
 
 
+@pytest.mark.parametrize("said, wanted", [(None, 0), ("3", 3)])
+def test_the_rank_on_its_host_is_the_launchers_or_the_rank(monkeypatch, said, wanted):
+    if said is not None:
+        monkeypatch.setenv("LEEWAY_LOCAL_RANK", said)
+    lw.init()
+    assert lw.local_rank() == wanted
+    lw.shutdown()
+    assert lw.local_rank() == wanted
+
+
 def test_jobs_follow_one_another_in_one_process():
     for _ in range(3):
         lw.init()

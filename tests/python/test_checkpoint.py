@@ -46,6 +46,11 @@ def test_a_folder_of_checkpoints_means_the_newest_whole_one(tmp_path, capsys):
         checkpoint.Checkpoint(tmp_path)
 
 
+def test_a_full_disk_is_an_error_of_export(capsys):
+    assert checkpoint.main(["export", str(KEPT), "/dev/full"]) == 6
+    assert "No space left on device" in capsys.readouterr().err
+
+
 def test_export_wants_the_name_of_a_file(tmp_path, capsys):
     assert checkpoint.main(["export", str(KEPT), str(tmp_path)]) == InvalidArgument.exit_code
     assert f"{tmp_path}: is a folder, wanted the name of a file, such as {tmp_path / 'model.pt'}" in capsys.readouterr().err
@@ -145,3 +150,15 @@ def test_tied_parameters_are_exported_and_imported_under_all_their_names(copy, t
     checkpoint.import_state(model.state_dict(), tmp_path / "all", copy)
     with pytest.raises(InvalidArgument, match="the two are one parameter"):
         checkpoint.import_state({**state, "decoder.weight": state["decoder.weight"] + 1}, tmp_path / "all", copy)
+
+
+def test_an_export_has_the_buffers_that_the_job_would_end_with(monkeypatch):
+    states = [{"buffer_modes": {"mean": "mean", "same": "mean", "chief": "chief", "count": "mean"},
+               "buffers": {"mean": torch.tensor([1.0 + rank]), "same": torch.tensor([0.1]), "chief": torch.tensor([1.0 + rank]),
+                           "count": torch.tensor([5 + rank]), "old": torch.tensor([1.0 + rank])}} for rank in range(3)]
+    source = checkpoint.Checkpoint(KEPT)
+    source.manifest = {"ranks": [0, 1, 2]}
+    monkeypatch.setattr(source, "_torch_state", lambda rank: states[rank])
+    common = source.common_buffers()
+    assert {name: tensor.item() for name, tensor in common.items()} == {
+        "mean": 2.0, "same": torch.tensor(0.1).item(), "chief": 1.0, "count": 5, "old": 1.0}

@@ -29,6 +29,17 @@ def test_a_name_of_leeway_torch_is_not_just_missing_from_leeway():
         leeway.__getattr__("torch")
 
 
+def test_another_python_than_that_of_the_build_is_named():
+    """Without numpy, as a Python from elsewhere: -S leaves out the packages of this one."""
+    other = "/elsewhere/python3"
+    program = f"import sys; sys.executable = '{other}'; import leeway"
+    ended = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 1
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith("ModuleNotFoundError: No module named 'numpy'; this build of leeway is for "), ended.stderr
+    assert other in last and "leeway run" in last
+
+
 def test_calls_before_init_say_so(monkeypatch):
     monkeypatch.setattr(session._Process, "over", None)  # jobs of other tests in this process
     with pytest.raises(errors.FailedPrecondition, match=r"init\(\)"):
@@ -55,22 +66,11 @@ def test_a_wrong_spec_is_refused_with_a_suggestion(alone, options, says):
         alone.DistributedOptimizer(small.sgd(model), model.named_parameters(), **options)
 
 
-@pytest.mark.parametrize("parameter, says", [
-    (torch.ones(3, dtype=torch.float64), "weight.*float64.*float32"), (torch.ones(3, 2).t(), "weight.*contiguous")])
-def test_a_parameter_that_cannot_be_a_table_is_named(alone, parameter, says):
+@pytest.mark.parametrize("parameter", [torch.ones(3, dtype=torch.complex64), torch.ones(3).to_sparse()], ids=["complex", "sparse"])
+def test_a_parameter_that_cannot_be_a_table_is_named(alone, parameter):
     parameter = nn.Parameter(parameter)
-    with pytest.raises(errors.InvalidArgument, match=says):
+    with pytest.raises(errors.InvalidArgument, match="weight: got torch.*, wanted a dense one on cpu of torch.float32, torch.float64"):
         alone.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), [("weight", parameter)])
-
-
-@pytest.mark.parametrize("gradient", [torch.ones(4).to_sparse()])
-def test_a_gradient_that_cannot_be_pushed_is_named(alone, gradient):
-    parameter = nn.Parameter(torch.ones(4))
-    optimizer = alone.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), [("weight", parameter)])
-    alone.broadcast_parameters({"weight": parameter})
-    parameter.grad = gradient
-    with pytest.raises(errors.InvalidArgument, match="weight.*sparse.*dense"):
-        optimizer.step()
 
 
 def test_parameters_without_a_name_are_refused(alone):
@@ -122,16 +122,6 @@ def test_a_model_that_was_moved_is_noticed(alone):
     with pytest.raises(errors.FailedPrecondition, match="0.weight was given other memory"):
         small.loss(model, 0).backward()
     model[0].weight.data = kept
-
-
-def test_unfreezing_what_has_no_table_is_noticed(alone):
-    model = small.model()
-    model[0].weight.requires_grad_(False)
-    optimizer = small.distributed(model)
-    model[0].weight.requires_grad_(True)
-    small.loss(model, 0).backward()
-    with pytest.raises(errors.FailedPrecondition, match="0.weight was frozen"):
-        optimizer.step()
 
 
 @pytest.mark.parametrize("call, says", [
@@ -248,3 +238,8 @@ def test_closing_while_another_thread_is_in_a_call_harms_nothing():
               "thread.join()\nleeway.session._Process.session = None")
     done = run(script)
     assert (sorted(done.stdout.split()), done.returncode) == (["deadline_exceeded", "failed_precondition"], 0), done
+
+
+def test_an_unknown_kind_of_buffers_is_named(alone):
+    with pytest.raises(errors.InvalidArgument, match='buffers: got "median", wanted one of mean, chief, local'):
+        alone.broadcast_parameters({"count": torch.tensor([1])}, buffers="median")

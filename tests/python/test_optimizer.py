@@ -123,7 +123,7 @@ def test_clipping_by_hand_works_without_overlap(alone):
 
 def test_clipping_what_has_left_is_an_error_that_says_what_to_do(alone):
     model = small.model()
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, overlap=True)
     small.loss(model, 0).backward()
     nn.utils.clip_grad_norm_(model.parameters(), 0.1)
     with pytest.raises(alone.LeewayError, match="clip_norm=.*overlap=False"):
@@ -281,7 +281,7 @@ def test_small_gradients_leave_together_and_before_step(alone, monkeypatch):
 def test_a_small_gradient_does_not_wait_for_one_that_comes_late(alone, monkeypatch):
     monkeypatch.setattr("leeway.torch.pushing.HELD_S_MAX", -1.0)  # any gap is too long
     model = small.model()
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, overlap=True)
     _, calls = watch_pushes(optimizer, monkeypatch)
     for step in range(3):
         optimizer.zero_grad()
@@ -294,6 +294,6 @@ def test_a_small_gradient_does_not_wait_for_one_that_comes_late(alone, monkeypat
 def test_a_large_gradient_leaves_at_once_and_takes_the_waiting_ones_along(alone, monkeypatch):
     monkeypatch.setattr("leeway.torch.pushing.HELD_BYTES_MAX", 4 * 144 * 10)  # of the linear layer's weight
     model = small.model()
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, overlap=True)
     small.loss(model, 0).backward()
     assert {table.name for table, *_ in optimizer._pushing._held} == {"0.weight", "0.bias"}

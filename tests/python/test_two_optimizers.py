@@ -114,7 +114,7 @@ def test_one_of_several_overlaps_if_it_is_told_to(alone):
 
 def test_skipping_what_has_left_is_an_error_that_says_what_to_do(alone):
     model = small.model()
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, overlap=True)
     small.loss(model, 0).backward()
     with pytest.raises(errors.FailedPrecondition, match="skip.*has pushed.*overlap=False"):
         optimizer.skip()

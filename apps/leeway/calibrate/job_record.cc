@@ -32,6 +32,8 @@ Json JobJson(const JobRecord& record) {
           {"exchange", job.exchange},
           {"overlap", job.overlap},
           {"flush_bytes", job.flush_bytes},
+          {"priorities", job.priorities},
+          {"pull_at", job.pull_at},
           {"placement", job.placement},
           {"block_bytes", job.block_bytes},
           {"transport", record.transport}};
@@ -52,6 +54,10 @@ void ReadJob(KeyReader keys, JobRecord& record) {
   job.exchange = keys.Text("exchange");
   job.overlap = keys.Bool("overlap");
   job.flush_bytes = static_cast<std::uint32_t>(keys.Number("flush_bytes", 1, 1U << 30));
+  job.priorities = keys.Bool("priorities");
+  job.pull_at = keys.Text("pull_at");
+  if (keys.ok() && job.pull_at != "ready" && job.pull_at != "clock")
+    keys.Refuse("pull_at", fmt::format("got \"{}\", wanted \"ready\" or \"clock\"", job.pull_at));
   job.placement = keys.Text("placement");
   job.block_bytes = static_cast<std::uint32_t>(keys.Number("block_bytes", 0, 1U << 30));
   record.transport = keys.Text("transport");

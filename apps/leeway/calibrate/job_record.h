@@ -15,7 +15,7 @@
 
 namespace leeway::app {
 
-inline constexpr std::uint64_t kRecordVersion = 1;
+inline constexpr std::uint64_t kRecordVersion = 2;
 
 struct RecordedTable {
   std::string name;

@@ -20,6 +20,8 @@ JobRecord Small() {
   record.job.pull = "partial:0.5,1";
   record.job.block_bytes = 1 << 16;
   record.job.flush_bytes = 1 << 14;
+  record.job.priorities = false;
+  record.job.pull_at = "clock";
   record.tables = {{"conv", 144, 0.9}, {"fc", 200'704, 0.7}};
   record.workers = {
       {.iterations = 100,
@@ -52,6 +54,8 @@ TEST(JobRecordTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(ToJson(*read), ToJson(Small()));
   EXPECT_EQ(read->job.rules, Small().job.rules);
   EXPECT_EQ(read->job.flush_bytes, 1U << 14);
+  EXPECT_FALSE(read->job.priorities);
+  EXPECT_EQ(read->job.pull_at, "clock");
   EXPECT_EQ(read->workers[0].cpu_s_quantiles, Small().workers[0].cpu_s_quantiles);
   EXPECT_EQ(read->seconds, 12.5);
 }
@@ -59,10 +63,13 @@ TEST(JobRecordTest, WhatIsWrittenIsRead) {
 TEST(JobRecordTest, HoldsNoWaits) { EXPECT_EQ(ToJson(Small()).find("wait"), std::string::npos); }
 
 TEST(JobRecordTest, DamagedOnesAreRefusedByName) {
-  ExpectRefused([](Json& j) { j["leeway_record"] = 2; },
-                "leeway_record: got 2, wanted a whole number from 1 to 1");
+  ExpectRefused([](Json& j) { j["leeway_record"] = 1; },
+                "leeway_record: got 1, wanted a whole number from 2 to 2");
   ExpectRefused([](Json& j) { j.erase("leeway_record"); }, "leeway_record: is missing");
   ExpectRefused([](Json& j) { j["job"].erase("sync"); }, "job.sync: is missing");
+  ExpectRefused([](Json& j) { j["job"].erase("priorities"); }, "job.priorities: is missing");
+  ExpectRefused([](Json& j) { j["job"]["pull_at"] = "noon"; },
+                "job.pull_at: got \"noon\", wanted \"ready\" or \"clock\"");
   ExpectRefused([](Json& j) { j["job"]["workers"] = 0; }, "job.workers: got 0, wanted");
   ExpectRefused([](Json& j) { j["job"]["workers"] = 3; }, "workers: got 2 of them, wanted 3");
   ExpectRefused([](Json& j) { j["measured"]["seconds"] = -1; }, "measured.seconds: got -1, wanted a number");

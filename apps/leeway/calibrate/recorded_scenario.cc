@@ -46,6 +46,8 @@ scenario::Scenario ScenarioOf(const JobRecord& record, const std::string& name) 
   scenario::Scenario scenario;
   scenario.name = name;
   scenario.job = record.job;
+  // Frames pass each other over TCP alone. `auto` takes shared memory: all processes are on one host.
+  scenario.job.priorities = record.job.priorities && record.transport == "tcp";
   scenario.problem = kRecordedProblem;
   TakeCompute(record, scenario.compute);
   // Other programs will take as much of the machine again.

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/flag_set.h"
 #include "role/job_flags.h"
+#include "terminal/wrap_text.h"
 
 namespace leeway::app {
 
@@ -28,7 +29,7 @@ inline void DeclareShape(FlagSet& flags, bench::PushPullOptions& options) {
 // As one line of JSON, or for people.
 template <typename Report>
 void PrintReport(const Report& report, bool json) {
-  const std::string text = json ? ToJson(report) : ToText(report);
+  const std::string text = json ? ToJson(report) : WrappedLines(ToText(report));
   fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -10,15 +11,18 @@
 #include "cli/policy_check.h"
 #include "command/bench_report.h"
 #include "command/commands.h"
+#include "process/trace_file.h"
 #include "role/until_ended.h"
 #include "system/text_file.h"
 #include "terminal/screen.h"
+#include "trace/trace_parts.h"
 
 namespace leeway::app {
 namespace {
 
 constexpr double kStepMsMin = 0.1, kStepMsMax = 3'600'000;
 constexpr std::uint32_t kTrainMachinesMax = 32;
+constexpr std::uint32_t kTraceSteps = 10;
 
 class BenchTrainCommand final : public Command {
  public:
@@ -34,6 +38,7 @@ class BenchTrainCommand final : public Command {
            "  leeway bench train --sync ssp:5 --exchange when_stale:5\n"
            "  leeway bench train --rows 'wait-free machines=2; wait-free placement=eps'\n"
            "  leeway bench train --model vgg16 --step-ms 400 --net 10gbit --scale 10\n"
+           "  leeway bench train --rows 'wait-free' --trace out.json --trace-steps 6:10\n"
            "  leeway bench train --write-scenario mine.toml --repeats 0\n"
            "  leeway sim mine.toml\n\n"
            "Starts workers and servers as real processes, each machine in a network namespace of its own "
@@ -43,7 +48,7 @@ class BenchTrainCommand final : public Command {
            "A row is \"alone\" (one machine without servers; always there), \"traditional\" (gradients leave "
            "after the backward pass, with a barrier before the pulls) or \"wait-free\" (each leaves when it "
            "is ready, each layer waits for its own values), and then, if wanted, sync=, apply=, pull=, "
-           "exchange=, placement=, pull_at=, priorities=, machines= and servers=. Rows take turns. "
+           "exchange=, placement=, pull_at=, priorities=, cut=, machines= and servers=. Rows take turns. "
            "\"speedup\" is steps per second over the row alone, \"ceiling\" what the bytes through the most "
            "loaded card allow.\n\n"
            "It needs ip, tc and the right to make namespaces; --check says whether they are there, and which "
@@ -82,6 +87,10 @@ class BenchTrainCommand final : public Command {
                     "do not measure first whether the cards carry their rate");
     flags.Text("--write-scenario", "FILE", write_scenario_, "write the same cluster for leeway sim");
     flags.Text("--steps-file", "FILE", steps_file_, "write every counted step here, a JSON object a line");
+    flags.Text("--trace", "FILE", trace_,
+               "write a trace of the first run of the last row here, for ui.perfetto.dev");
+    flags.Text("--trace-steps", "FROM:TO", trace_steps_,
+               "the steps of --trace, from FROM on and below TO [default: the first 10 that count]");
     flags.Switch("--json", json_, "one JSON object on one line");
   }
 
@@ -98,6 +107,13 @@ class BenchTrainCommand final : public Command {
       LW_RETURN_IF_ERROR(WriteTextFile(write_scenario_, text).WithContext("--write-scenario"));
     }
     if (options_.repeats == 0) return 0;
+    TraceParts trace;
+    if (!trace_.empty()) {
+      Result<TraceParts> made = TraceParts::Make(trace_, trace_steps_);
+      if (!made.ok()) return made.status().WithContext("--trace");
+      trace = *std::move(made);
+      options_.trace = trace.options();
+    }
     // Before any thread: the bench forks.
     LW_ASSIGN_OR_RETURN(SignalInbox signals, OpenStopSignals());
     Screen screen(Screen::StderrIsTerminal(), signals.fd());
@@ -108,8 +124,16 @@ class BenchTrainCommand final : public Command {
     };
     options_.progress = [&](const std::string& line) { screen.Bar(line); };
     options_.ended = [&](const std::string& line) { screen.Line(2, "leeway: ", line); };
-    LW_ASSIGN_OR_RETURN(const bench::TrainReport report, bench::RunTrain(options_));
+    const Result<bench::TrainReport> ran = bench::RunTrain(options_);
     screen.ClearBar();
+    if (trace) {
+      const Result<MergedTrace> merged = trace.Merge();
+      // A trace that cannot be written is no failure of the bench.
+      screen.Line(2,
+                  "leeway: ", merged.ok() ? ToText(*merged, trace_) : "trace: " + merged.status().message());
+    }
+    if (!ran.ok()) return ran.status();
+    const bench::TrainReport& report = *ran;
     PrintReport(report, json_);
     if (!steps_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(steps_file_, bench::StepLines(report)));
     return report.stopped ? 128 + stopped_by : 0;
@@ -143,7 +167,27 @@ class BenchTrainCommand final : public Command {
       LW_RETURN_IF_ERROR(CheckRow(row.job).WithContext(fmt::format("row \"{}\"", row.text)));
     if (options_.repeats == 0 && write_scenario_.empty() && !check_)
       return InvalidArgument("--repeats: got 0 without --write-scenario, wanted 1 or more");
-    return Status::Ok();
+    return CompleteTrace();
+  }
+
+  Status CompleteTrace() {
+    if (trace_.empty()) {
+      return trace_steps_.empty() ? Status::Ok()
+                                  : InvalidArgument("--trace-steps: given without --trace FILE");
+    }
+    if (options_.rows.back().pass == bench::TrainPass::kAlone)
+      return InvalidArgument("--trace: the last row is \"alone\", wanted one with workers and servers");
+    const std::uint32_t steps = options_.warm_up + options_.steps;
+    if (trace_steps_.empty()) {
+      trace_steps_ = fmt::format("{}:{}", options_.warm_up, std::min(steps, options_.warm_up + kTraceSteps));
+    }
+    const Result<TraceWindow> window = ParseTraceSteps(trace_steps_);
+    if (!window.ok()) return window.status().WithContext("--trace-steps");
+    if (window->from >= Iteration(steps)) {
+      return InvalidArgument("--trace-steps: got \"{}\", wanted steps below {}, of which a run has no more",
+                             trace_steps_, steps);
+    }
+    return CheckTextFile(trace_).WithContext("--trace");
   }
 
   Status CheckRow(const JobOptions& job) const {
@@ -164,7 +208,7 @@ class BenchTrainCommand final : public Command {
   bench::TrainOptions options_;
   JobOptions usual_;  // of rows that say nothing else
   std::string step_ms_ = "100", net_ = "1gbit", rows_ = "traditional; wait-free";
-  std::string write_scenario_, steps_file_;
+  std::string write_scenario_, steps_file_, trace_, trace_steps_;
   bool check_ = false, json_ = false;
 };
 

@@ -1,4 +1,4 @@
-// leeway checkpoint ls, verify and diff.
+// leeway checkpoint ls, verify, diff and export.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -9,6 +9,7 @@
 #include "command/commands.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/diff.h"
+#include "inspect/safetensors.h"
 #include "inspect/verify.h"
 #include "terminal/error_output.h"
 #include "terminal/quantity.h"
@@ -238,10 +239,48 @@ class CheckpointDiffCommand final : public Command {
   bool json_ = false;
 };
 
+class CheckpointExportCommand final : public Command {
+ public:
+  std::string name() const override { return "checkpoint export"; }
+  std::string summary() const override { return "write the values of a checkpoint as a .safetensors file"; }
+  std::string lesson() const override {
+    return "Examples:\n  leeway checkpoint export ckpt model.safetensors\n\n"
+           "Of a folder of checkpoints its newest complete one is taken. The file has the tables, which are "
+           "the trained parameters. `python3 -m leeway.checkpoint export` adds buffers and the second names "
+           "of tied parameters, and imports such files.\n"
+           "Exit code 1 if the checkpoint is damaged.\n";
+  }
+  void Declare(FlagSet& flags) override {
+    flags.Words("CHECKPOINT OUT.safetensors", words_, 2, 2, "a checkpoint, and the file to write");
+  }
+
+  Result<int> Run() override {
+    const std::string& out = words_[1];
+    if (!out.ends_with(".safetensors")) {
+      return InvalidArgument("{}: wanted a name that ends with .safetensors, the format that is written",
+                             out);
+    }
+    LW_ASSIGN_OR_RETURN(const std::string checkpoint, OneCheckpoint(words_[0]));
+    const Result<Exported> exported = ExportSafetensors(checkpoint, out);
+    if (!exported.ok()) {
+      // The words were right: what they name is damaged, or cannot be written.
+      PrintError("{}\n", exported.status().message());
+      return kBadExitCode;
+    }
+    fmt::print("{}: {} tables of {}, {}\n", out, exported->tables, checkpoint,
+               ShortBytes(static_cast<double>(exported->bytes)));
+    return 0;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 }  // namespace
 
 std::unique_ptr<Command> NewCheckpointLsCommand() { return std::make_unique<CheckpointLsCommand>(); }
 std::unique_ptr<Command> NewCheckpointVerifyCommand() { return std::make_unique<CheckpointVerifyCommand>(); }
 std::unique_ptr<Command> NewCheckpointDiffCommand() { return std::make_unique<CheckpointDiffCommand>(); }
+std::unique_ptr<Command> NewCheckpointExportCommand() { return std::make_unique<CheckpointExportCommand>(); }
 
 }  // namespace leeway::app

@@ -17,6 +17,7 @@ namespace leeway::app {
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointLsCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointVerifyCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCheckpointDiffCommand();
+[[nodiscard]] std::unique_ptr<Command> NewCheckpointExportCommand();
 [[nodiscard]] std::unique_ptr<Command> NewCtlStatusCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCtlCheckpointCommand(const Program& program);
 [[nodiscard]] std::unique_ptr<Command> NewCtlSetSyncCommand(const Program& program);

@@ -91,8 +91,7 @@ class CtlStatusCommand final : public Command {
         fmt::print("{}{}{}", drawn ? "\x1b[H\x1b[2J\x1b[?7l" : "\n", text, drawn ? "\x1b[?7h" : "");
       }
     }
-    std::fflush(stdout);
-    return Status::Ok();
+    return FlushOutput();
   }
 
   CtlScheduler scheduler_;

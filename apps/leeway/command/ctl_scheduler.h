@@ -12,6 +12,7 @@
 #include "role/secret_flags.h"
 #include "status/monitor_client.h"
 #include "system/environment.h"
+#include "terminal/error_output.h"
 #include "terminal/quantity.h"
 
 namespace leeway::app {
@@ -49,6 +50,7 @@ class CtlScheduler {
   template <typename Take>
   auto Await(MonitorClient& monitor, Take take) -> Result<typename decltype(take())::value_type> {
     const auto until = std::chrono::steady_clock::now() + limit_;
+    bool said = false;
     for (;;) {
       if (auto got = take()) return std::move(*got);
       if (Status failed = monitor.failure(); !failed.ok()) return failed;
@@ -59,12 +61,17 @@ class CtlScheduler {
         return DeadlineExceeded("no answer from the scheduler at {} within {}{}", where_, PrintTime(limit_),
                                 address.ok() ? "" : ": " + address.message());
       }
-      monitor.WaitForNews(left);
+      monitor.WaitForNews(said ? left : std::min(left, kSilence));
+      if (!said && std::chrono::steady_clock::now() > until - limit_ + kSilence) {
+        said = true;
+        PrintError("leeway: waiting for the scheduler at {} (--timeout {})\n", where_, PrintTime(limit_));
+      }
     }
   }
 
  private:
   static constexpr std::chrono::milliseconds kReach{10'000};
+  static constexpr std::chrono::milliseconds kSilence{2'000};  // a longer wait is spoken of
   std::string where_;
   SecretFlags secret_;
   std::chrono::milliseconds limit_{};

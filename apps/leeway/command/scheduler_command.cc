@@ -20,6 +20,7 @@
 #include "status/job_display.h"
 #include "status/who_waits.h"
 #include "system/text_file.h"
+#include "terminal/error_output.h"
 #include "terminal/quantity.h"
 
 namespace leeway::app {
@@ -114,7 +115,7 @@ class SchedulerCommand final : public Command {
     if (!status_file_.empty()) LW_RETURN_IF_ERROR(WriteTextFile(status_file_, status + "\n"));
     if (!quiet_) {
       std::fputs(("\n" + display.Summary(status, ended, seconds())).c_str(), stdout);
-      std::fflush(stdout);
+      LW_RETURN_IF_ERROR(FlushOutput());
     }
     if (ended.ok() && !accepts_losses_) LW_RETURN_IF_ERROR(CheckLosses(status));
     return ExitOf(ended, log);

@@ -33,7 +33,7 @@ class SimCommand final : public Command {
            "  leeway sim scenarios/uneven.toml --sweep policies.sync=bsp,ssp:3,asp --seeds 5\n"
            "  leeway sim scenarios/uneven.toml --sweep 'policies.sync=ssp:3;pssp:3,0.3'\n"
            "  leeway sim scenarios/uneven.toml --set record.timeline_s=5 --trace out.json\n"
-           "  leeway sim scenarios/uneven.toml --plugin mine.so --set policies.sync=mine:3\n"
+           "  leeway sim scenarios/uneven.toml --plugin mine.so --sweep policies.sync=mine:3\n"
            "  leeway sim --from-run run.json --sweep policies.sync=bsp,ssp:3,asp\n"
            "  leeway sim --keys\n\n"
            "A scenario file describes the cluster, the model and the policies; docs/simulator.md explains "

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "checkpoint/testing/sample_checkpoint.h"
 #include "inspect/checkpoint_folder.h"
 #include "inspect/diff.h"
+#include "inspect/safetensors.h"
 #include "inspect/verify.h"
 
 namespace leeway::app {
@@ -119,6 +123,42 @@ TEST_F(InspectTest, ACheckpointDoesNotDifferFromItselfHoweverItIsCut) {
   EXPECT_GT(d.max_abs, 0.9);
   EXPECT_LE(d.max_abs, 1.0);
   EXPECT_TRUE(d.a && d.b && d.same_shape);
+}
+
+TEST_F(InspectTest, AnExportHasTheValuesOfItsTablesWhereTheHeaderSays) {
+  const std::string own = Write(1);
+  const std::string out = (folder_ / "out.safetensors").string();
+  const auto exported = ExportSafetensors(own, out);
+  ASSERT_TRUE(exported.ok()) << exported.status().ToString();
+  EXPECT_EQ(exported->tables, manifest_.tables.size());
+  std::ifstream file(out, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, text.data(), sizeof(bytes));
+  EXPECT_EQ(bytes % 8, 0U);
+  EXPECT_EQ(text.size(), 8 + bytes + exported->bytes);
+  const auto header = nlohmann::json::parse(text.substr(8, bytes));
+  for (const ManifestTable& table : manifest_.tables) {
+    const auto& entry = header.at(table.spec.name);
+    EXPECT_EQ(entry.at("shape").get<std::vector<std::int64_t>>(), table.spec.shape);
+    const ManifestBlock& block = table.blocks.back();
+    const auto record = ReadRecord(own, manifest_, block);
+    ASSERT_TRUE(record.ok());
+    if (record->state.values == nullptr) continue;
+    const std::uint64_t at =
+        8 + bytes + entry.at("data_offsets").at(0).get<std::uint64_t>() + block.offset * sizeof(float);
+    EXPECT_EQ(std::memcmp(text.data() + at, record->state.values->floats().data(), block.elements * 4), 0);
+  }
+}
+
+TEST_F(InspectTest, AnExportOfADamagedCheckpointLeavesNoFile) {
+  const std::string own = Write(1);
+  const ManifestBlock& block = manifest_.tables[1].blocks[0];
+  Flip(own + "/" + manifest_.files[block.file].name, block.record.offset + block.record.bytes - 1);
+  const std::string out = (folder_ / "out.safetensors").string();
+  EXPECT_EQ(ExportSafetensors(own, out).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_FALSE(fs::exists(out) || fs::exists(out + ".tmp"));
+  EXPECT_FALSE(ExportSafetensors(Write(1), (folder_ / "none" / "out.safetensors").string()).ok());
 }
 
 TEST_F(InspectTest, StatesOfRanksAreTheSameOrNot) {

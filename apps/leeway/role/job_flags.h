@@ -18,11 +18,8 @@ struct JobOrigins {
 };
 
 // -w, -s, --shards, --sync, --apply, --rule, --pull, --exchange, --no-overlap, --priorities, --pull-at,
-// --placement, --block-bytes,
-// --seed, --job,
-// --job-file.
-// `origins`, if given, is filled as they are taken.
-// `policies` are asked when flags are taken.
+// --placement, --block-bytes, --seed, --job, --job-file. `origins`, if given, is filled as they are taken.
+// `policies` are asked then.
 void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies,
                      JobOrigins* origins = nullptr);
 // --give-up-after, --beat, --silence-max.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/errors.h"
 #include "process/plugin_library.h"
@@ -15,12 +16,14 @@ void PluginFlags::Declare(FlagSet& flags) {
 }
 
 Status PluginFlags::Take(const std::string& path) {
-  // Workers get the paths in one variable.
-  if (path.find(':') != std::string::npos)
-    return InvalidArgument("got \"{}\", wanted a path without a colon", path);
-  LW_RETURN_IF_ERROR(LoadPlugin(path, policies_));
   std::error_code error;
-  paths_.push_back(std::filesystem::absolute(path, error).string());
+  std::string whole = std::filesystem::absolute(path, error).string();
+  if (error) whole = path;  // loading it says what is wrong
+  // Workers get the paths in one variable.
+  if (whole.find(':') != std::string::npos)
+    return InvalidArgument("got \"{}\", wanted a path without a colon", whole);
+  LW_RETURN_IF_ERROR(LoadPlugin(path, policies_));
+  paths_.push_back(std::move(whole));
   return Status::Ok();
 }
 

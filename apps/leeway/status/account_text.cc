@@ -105,7 +105,11 @@ constexpr std::array<std::pair<const char*, const char*>, 7> kOfShards{
 
 template <typename Add>
 void ForEachCount(const JobStatus& status, Add add) {
-  for (const auto& [figure, name] : kOfShards) add(figure, name, status.OfShards(figure));
+  for (const auto& [figure, name] : kOfShards) {
+    // A worker that begins late is absent before its first iteration: nobody misses a gradient there.
+    const double none = std::string_view(figure) == "absent" ? status.OfShards("absent_before") : 0;
+    add(figure, name, std::max(status.OfShards(figure) - none, 0.0));
+  }
   for (const auto& [figure, name] : kOfWorkers) add(figure, name, status.OfWorkers(figure));
 }
 

@@ -20,6 +20,14 @@ JobStatus Parse(const std::string& json) {
   return *status;
 }
 
+TEST(AccountTextTest, WhereAWorkerBeginsLateNoGradientIsMissing) {
+  const JobStatus status = Parse(
+      R"({"shards": [{"shard": 0, "server": 0, "figures": {"absent": 16, "absent_before": 16, "dpr": 1}},
+                           {"shard": 1, "server": 1, "figures": {"dpr": 1}}]})");
+  EXPECT_THAT(AccountText(status), Not(HasSubstr("absent")));
+  EXPECT_EQ(AccountJson(status)["absent"], 0);
+}
+
 TEST(AccountTextTest, SaysWhomWorkersWaitedForAndHowStaleGradientsWere) {
   const JobStatus status = Parse(R"({"training_s": 10,
       "workers": [{"rank": 0, "figures": {"wait.server.0": 1.5, "wait.worker.3": 1.5, "wait.table.fc": 2.5, "skipped_blocks": 4, "copied_gradients": 6, "rebound_parameters": 0, "wait.block.fc/1": 2, "wait.step.barrier": 3, "connected.local": 2,

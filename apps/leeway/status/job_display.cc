@@ -23,6 +23,8 @@ std::string JobDisplay::Summary(const std::string& status_json, const Status& en
   outcome.stopped = ended.code() == StatusCode::kCancelled;
   // The scheduler knows it to the moment; statuses are looked at every few seconds.
   const JobStatus* last = last_.get();
+  // A scheduler that took the job over has run for a part of it, and figures of workers are of the whole.
+  if (last != nullptr && last->took_over_s) now_s = std::max(now_s, last->uptime_s);
   const double gathered_s =
       std::min(last != nullptr && last->gathered_after_s ? *last->gathered_after_s
                                                          : last_.gathered_s().value_or(now_s),

@@ -32,6 +32,17 @@ TEST(JobDisplayTest, TheStartEndsWhenTheSchedulerSaysThatTheJobHadGathered) {
               HasSubstr("(start 1.5 s, scripts 2.5 s, end 0.0 s)"));
 }
 
+TEST(JobDisplayTest, AfterARestartOfTheSchedulerTheSummaryIsOfTheWholeJob) {
+  JobDisplay display(1);
+  const std::string summary = display.Summary(
+      R"({"job":"j","phase":"ended","uptime_s":50,"took_over_s":12,"gathered_after_s":0,"training_s":49,
+          "workers":[{"rank":0,"state":"left","iteration":9,"figures":{"compute_s":25,"steps":9}}],
+          "tables":[{"name":"w","elements":1,"blocks":1,"sync":"bsp"}]})",
+      Status::Ok(), 12);
+  EXPECT_THAT(summary, AllOf(HasSubstr("Job done after 50.0 s"), HasSubstr("25.0   50 %"),
+                             HasSubstr("the scheduler was started again 0:12 ago")));
+}
+
 TEST(JobDisplayTest, AStopThatWasAskedForIsNoFailure) {
   JobDisplay display(1);
   EXPECT_THAT(display.Summary(kRunning, Cancelled("stopped by Terminated"), 20),

@@ -192,6 +192,7 @@ Result<JobStatus> ParseJobStatus(std::string_view text) {
   status.phase = Get<std::string>(root, "phase", "");
   status.uptime_s = Get(root, "uptime_s", 0.0);
   if (root.contains("gathered_after_s")) status.gathered_after_s = Get(root, "gathered_after_s", 0.0);
+  if (root.contains("took_over_s")) status.took_over_s = Get(root, "took_over_s", 0.0);
   if (const auto wanted = root.find("wanted"); wanted != root.end() && wanted->is_object()) {
     status.workers_wanted = Get(*wanted, "workers", 0U);
     status.servers_wanted = Get(*wanted, "servers", 0U);

@@ -97,6 +97,7 @@ struct JobStatus {
   double uptime_s = 0;
   std::uint32_t workers_wanted = 0, servers_wanted = 0;  // the job begins with them; 0: not said
   std::optional<double> gathered_after_s;  // of the scheduler's life; nothing: the job has not gathered
+  std::optional<double> took_over_s;       // since this scheduler goes on from the log of another
   double training_s = 0;                   // from the first step of any worker to the last one that ended
   bool served = false;                     // no worker needs a server any more
   std::vector<WorkerStatus> workers;

@@ -83,6 +83,7 @@ std::string HeadText(const JobStatus& status, const Progress& progress) {
   if (!status.checkpoints.last_folder.empty())
     checkpoints += fmt::format(" ({} ago)", ShortTime(status.checkpoints.last_age_s));
   add(checkpoints);
+  add(TookOverLine(status));
   return text;
 }
 
@@ -124,8 +125,7 @@ std::string WorkersText(const JobStatus& status, const Pace& pace, std::size_t m
     const double waited_s = std::min(Figure(worker->figures, "wait_s"), training_s);
     table.Row({fmt::format("w{}", worker->rank),
                fmt::format("{}", std::max<std::int64_t>(worker->iteration, 0)),
-               training_s > 0 ? ShortCount(samples / training_s) : "-",
-               step_s ? fmt::format("{:.3f}", *step_s) : "-",
+               training_s > 0 ? ShortCount(samples / training_s) : "-", step_s ? StepSeconds(*step_s) : "-",
                training_s > 0 ? fmt::format("{:.0f} %", 100 * waited_s / training_s) : "-",
                staleness ? fmt::format("{:.1f}", *staleness) : "-", DoesNow(status, *worker)});
   }
@@ -141,6 +141,13 @@ std::size_t LinesOf(const std::string& text) {
 
 }  // namespace
 
+std::string TookOverLine(const JobStatus& status) {
+  if (!status.took_over_s) return {};
+  return fmt::format(
+      "the scheduler was started again {} ago: counts lack servers and workers that had died before",
+      ShortTime(*status.took_over_s));
+}
+
 std::string CheckpointsLine(const CheckpointsStatus& checkpoints) {
   if (checkpoints.folder.empty()) return {};
   std::string line = fmt::format("checkpoints: {} whole", checkpoints.completed);
@@ -148,8 +155,9 @@ std::string CheckpointsLine(const CheckpointsStatus& checkpoints) {
     line +=
         fmt::format(", the last of iteration {} at {}", checkpoints.last_iteration, checkpoints.last_folder);
   }
-  if (checkpoints.given_up > 0)
-    line += fmt::format("; {} given up, the last: {}", checkpoints.given_up, checkpoints.last_failure);
+  if (checkpoints.given_up > 0) line += fmt::format("; {} given up", checkpoints.given_up);
+  // A scheduler that was started again does not know why.
+  if (!checkpoints.last_failure.empty()) line += ", the last: " + checkpoints.last_failure;
   return line;
 }
 

@@ -17,6 +17,8 @@ namespace leeway::app {
 [[nodiscard]] std::string WatchText(const JobStatus& status, const Progress& progress, std::size_t rows);
 // The scheduler's status on one line, with the account of the job (AccountJson) added to it.
 [[nodiscard]] std::string StatusJson(const std::string& status_json);
+// Which counts a scheduler lacks that took the job over; empty: it has begun the job itself.
+[[nodiscard]] std::string TookOverLine(const JobStatus& status);
 // "checkpoints: 3 whole, the last of iteration 90 at /c/checkpoint-00000004; 1 given up: disk full"; empty
 // when the job writes none.
 [[nodiscard]] std::string CheckpointsLine(const CheckpointsStatus& checkpoints);

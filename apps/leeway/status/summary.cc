@@ -92,12 +92,11 @@ std::string WorkerTable(const JobStatus& status, double training_s) {
     const std::int64_t steps = StepsOf(w);
     const double compute_s = Figure(f, "compute_s") + Figure(f, "slowed_s");
     const std::optional<double> staleness = MeanStalenessOf(status, w.rank);
-    table.Row(
-        {fmt::format("w{}", w.rank), Count(static_cast<double>(steps)), Count(Figure(f, "samples")),
-         training_s > 0 ? ShortCount(Figure(f, "samples") / training_s) : "-",
-         steps > 0 && compute_s > 0 ? fmt::format("{:.3f}", compute_s / static_cast<double>(steps)) : "-",
-         Seconds(Figure(f, "wait_s")), Percent(std::min(Figure(f, "wait_s"), training_s), training_s),
-         staleness ? fmt::format("{:.1f}", *staleness) : "-", w.state});
+    table.Row({fmt::format("w{}", w.rank), Count(static_cast<double>(steps)), Count(Figure(f, "samples")),
+               training_s > 0 ? ShortCount(Figure(f, "samples") / training_s) : "-",
+               steps > 0 && compute_s > 0 ? StepSeconds(compute_s / static_cast<double>(steps)) : "-",
+               Seconds(Figure(f, "wait_s")), Percent(std::min(Figure(f, "wait_s"), training_s), training_s),
+               staleness ? fmt::format("{:.1f}", *staleness) : "-", w.state});
   }
   std::string text = table.Print();
   if (status.workers.size() > shown)
@@ -287,6 +286,7 @@ std::string SummaryText(const Outcome& outcome) {
         "{} pushes were lost (with servers that died, or between the blocks of a fuzzy checkpoint)",
         Count(lost)));
   if (const std::string line = CheckpointsLine(status.checkpoints); !line.empty()) add(line);
+  if (const std::string line = TookOverLine(status); !line.empty()) add(line);
   add(TableLine(status));
   const std::string account = AccountText(status);
   text += "\n" + PhaseTable(status, t) + WorkerTable(status, training_s) + "\n" + ServerTable(status) +

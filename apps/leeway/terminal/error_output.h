@@ -1,5 +1,7 @@
-// Writes to the standard error of this process. A reader that went away, or a full disk, costs the text and
-// nothing else: fmt::print would throw and end the process without its exit code. For any thread.
+// What this process writes to its own streams.
+//
+// Standard error: a reader that went away, or a full disk, costs the text and nothing else. (fmt::print would
+// throw and end the process without its exit code.) For any thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,9 +9,15 @@
 #include <string_view>
 #include <utility>
 
+#include "leeway/status.h"
+
 namespace leeway::app {
 
 void WriteError(std::string_view text);
+
+// Hands all that was printed to stdout to its reader. An error if it does not take it; a reader that went
+// away has what it wanted, and is none. A later call does not repeat the error, so no caller may drop it.
+[[nodiscard]] Status FlushOutput();
 
 template <typename... Args>
 void PrintError(fmt::format_string<Args...> format, Args&&... args) {

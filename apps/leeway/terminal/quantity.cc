@@ -85,6 +85,11 @@ std::string ShortTime(double seconds) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
+std::string StepSeconds(double seconds) {
+  if (seconds >= 0.01) return fmt::format("{:.3f}", seconds);
+  return fmt::format("{:.{}f}", seconds, seconds >= 0.001 ? 4 : 5);
+}
+
 std::string Counted(std::uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -25,6 +25,8 @@ namespace leeway::app {
 [[nodiscard]] std::string ShortBytes(double bytes);
 [[nodiscard]] std::string ShortCount(double count);
 [[nodiscard]] std::string ShortTime(double seconds);
+// Of a step: "0.265", "0.0048", "0.00048".
+[[nodiscard]] std::string StepSeconds(double seconds);
 
 // "1 server", "2 servers".
 [[nodiscard]] std::string Counted(std::uint64_t count, std::string_view noun);

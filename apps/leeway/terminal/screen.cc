@@ -12,6 +12,7 @@
 #include <charconv>
 #include <climits>
 #include <cstddef>
+#include <utility>
 
 #include "terminal/wrap_text.h"
 
@@ -57,7 +58,7 @@ std::size_t Screen::PageRows() { return std::max<std::size_t>(TerminalSize(STDOU
 
 void Screen::Line(int fd, std::string_view prefix, std::string_view text) {
   const std::string erase = footer_.Erase();
-  if (!erase.empty()) Write(STDERR_FILENO, erase);
+  if (!erase.empty()) Write(STDERR_FILENO, std::exchange(unsent_, {}) + erase);
   std::string line;
   line.reserve(prefix.size() + text.size() + 1);
   line.append(prefix).append(text).push_back('\n');
@@ -86,12 +87,27 @@ void Screen::EndRedraw(const std::string& key) { footer_.EndLine(key); }
 
 void Screen::ClearBar() {
   footer_.Clear();
-  if (const std::string erase = footer_.Erase(); !erase.empty()) Write(STDERR_FILENO, erase);
+  if (const std::string erase = footer_.Erase(); !erase.empty())
+    Write(STDERR_FILENO, std::exchange(unsent_, {}) + erase);
 }
 
 void Screen::Draw() {
   const winsize size = TerminalSize();
-  Write(STDERR_FILENO, footer_.Draw(size.ws_col, size.ws_row));
+  if (err_.fd() < 0) return Write(STDERR_FILENO, footer_.Draw(size.ws_col, size.ws_row));
+  if (!SendPicture()) return;
+  unsent_ = footer_.Draw(size.ws_col, size.ws_row);
+  (void)SendPicture();
+}
+
+bool Screen::SendPicture() {
+  while (!unsent_.empty()) {
+    const ssize_t n = write(err_.fd(), unsent_.data(), unsent_.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return false;
+    if (n <= 0) unsent_.clear();  // nobody looks at this terminal any more
+    if (n > 0) unsent_.erase(0, static_cast<std::size_t>(n));
+  }
+  return true;
 }
 
 void Screen::Write(int fd, std::string_view bytes) {

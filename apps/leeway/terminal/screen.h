@@ -2,7 +2,8 @@
 // terminal: the launcher's bar, and lines that scripts redraw.
 //
 // A reader that is slow is waited for, one that went away is not: what cannot be written is dropped. A reader
-// that is stuck never keeps the launcher from its end.
+// that is stuck never keeps the launcher from its end. A terminal that takes nothing (Ctrl-S) costs pictures
+// of the footer and no time.
 #pragma once
 
 #include <chrono>
@@ -56,6 +57,8 @@ class Screen {
 
  private:
   void Draw();
+  // Whether the terminal has taken all of the picture that was drawn last.
+  [[nodiscard]] bool SendPicture();
   void Write(int fd, std::string_view bytes);
   // False: the caller drops the rest. `refused`: fd said that it had room and then took nothing.
   [[nodiscard]] bool AwaitRoom(int fd, bool refused) const;
@@ -66,6 +69,7 @@ class Screen {
   const Descriptor err_;
   std::optional<std::chrono::steady_clock::time_point> patient_until_;
   Footer footer_;
+  std::string unsent_;  // of the picture of the footer that was drawn last
   std::uint64_t lines_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -37,6 +38,25 @@ TEST_F(ScreenTest, AStuckReaderIsNotWaitedForWhenSomeoneAsksToStop) {
   Screen screen(false, stop.fd());
   FillThePipe();
   screen.Line(write_.fd(), "[w0] ", "dropped");  // the test is that this returns
+}
+
+TEST_F(ScreenTest, ATerminalThatTakesNothingDelaysNoBar) {
+  int master = -1;
+  int slave = -1;
+  ASSERT_EQ(openpty(&master, &slave, nullptr, nullptr, nullptr), 0);
+  const Descriptor reader(master);
+  const Descriptor terminal(slave);
+  fcntl(terminal.fd(), F_SETFL, O_NONBLOCK);
+  while (write(terminal.fd(), "x", 1) == 1) {
+  }
+  const Descriptor own(dup(STDERR_FILENO));
+  ASSERT_EQ(dup2(terminal.fd(), STDERR_FILENO), STDERR_FILENO);
+  {
+    Screen screen(true);
+    for (int i = 0; i < 1000; ++i) screen.Bar("50%");  // the test is that this returns
+    screen.Hurry(std::chrono::milliseconds(0));
+  }
+  dup2(own.fd(), STDERR_FILENO);
 }
 
 TEST_F(ScreenTest, WhatHasRoomIsWrittenThoughSomeoneAsksToStop) {

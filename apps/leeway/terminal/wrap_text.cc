@@ -1,5 +1,7 @@
 #include "terminal/wrap_text.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace leeway::app {
@@ -30,6 +32,19 @@ std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent, s
     lines += word;
     column += word.size();
     first_word = false;
+  }
+  return lines;
+}
+
+std::string WrappedLines(std::string_view text, std::size_t columns) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    const bool of_table = line.find("  ") != std::string_view::npos;
+    lines += of_table || line.size() <= columns ? std::string(line) : Wrapped(line, 0, 2, columns);
+    if (end < text.size()) lines += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
 }

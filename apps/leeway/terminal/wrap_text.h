@@ -15,6 +15,8 @@ inline constexpr std::size_t kTextColumns = 80;
 // unit.
 [[nodiscard]] std::string Wrapped(std::string_view text, std::size_t at, std::size_t indent,
                                   std::size_t columns = kTextColumns);
+// The lines of `text`, the long ones wrapped. A line with two spaces side by side is of a table, and stays.
+[[nodiscard]] std::string WrappedLines(std::string_view text, std::size_t columns = kTextColumns);
 // At most `columns`: a longer text ends with "...".
 [[nodiscard]] std::string Cut(std::string_view text, std::size_t columns);
 // The same with the end kept, where names differ: "model.lay...q_proj.weight". REQUIRES: columns >= 8.

@@ -108,6 +108,10 @@ Result<MergedTrace> TraceParts::Merge() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder, error))
     if (entry.path().extension() == ".jsonl") parts.push_back(entry.path());
   std::ranges::sort(parts);
+  if (parts.empty()) {
+    fs::remove(options_.folder, error);
+    return MergedTrace();
+  }
   const std::string beside = options_.folder + "/whole";
   errno = 0;
   std::ofstream out(beside, std::ios::binary | std::ios::trunc);
@@ -132,6 +136,8 @@ Result<MergedTrace> TraceParts::Merge() const {
 }
 
 std::string ToText(const MergedTrace& merged, const std::string& file) {
+  if (merged.processes == 0)
+    return fmt::format("trace: no process of the job wrote a part of it; {} was not written", file);
   std::string text = fmt::format("trace: {} has {} events of {} processes; ui.perfetto.dev opens it", file,
                                  merged.events, merged.processes);
   if (merged.ended_early > 0) {

@@ -29,7 +29,8 @@ class TraceParts {
   [[nodiscard]] explicit operator bool() const { return !file_.empty(); }
   // The options that the processes get.
   [[nodiscard]] const TraceOptions& options() const { return options_; }
-  // Writes the file, and removes the parts. Its times are microseconds since Make.
+  // Writes the file, and removes the parts. Its times are microseconds since Make. Without any part no
+  // process of the job has begun: the file, perhaps of an earlier run, stays as it is.
   [[nodiscard]] Result<MergedTrace> Merge() const;
 
  private:

@@ -71,10 +71,23 @@ TEST_F(TracePartsTest, PartsThatAKilledLauncherLeftAreNotOfThisRun) {
   Write(*before, "worker-0.1.jsonl", Event("X", 1, "") + "\n");
   const Result<TraceParts> parts = TraceParts::Make(file, "1:2");
   ASSERT_TRUE(parts.ok());
+  Write(*parts, "worker-0.2.jsonl", Event("X", 2, "") + "\n");
   const Result<MergedTrace> merged = parts->Merge();
   ASSERT_TRUE(merged.ok());
-  EXPECT_EQ(merged->events, 0U);
-  EXPECT_TRUE(Read()["traceEvents"].empty());
+  EXPECT_EQ(merged->events, 1U);
+  EXPECT_EQ(Read()["traceEvents"][0]["pid"], 2);
+}
+
+TEST_F(TracePartsTest, AJobThatNeverBeganLeavesAnEarlierTraceAsItIs) {
+  std::ofstream(file) << R"({"traceEvents":["earlier"]})";
+  const Result<TraceParts> parts = TraceParts::Make(file, "1:2");
+  ASSERT_TRUE(parts.ok());
+  const Result<MergedTrace> merged = parts->Merge();
+  ASSERT_TRUE(merged.ok());
+  EXPECT_EQ(merged->processes, 0U);
+  EXPECT_EQ(Read()["traceEvents"][0], "earlier");
+  EXPECT_FALSE(std::filesystem::exists(parts->options().folder));
+  EXPECT_THAT(ToText(*merged, "out.json"), HasSubstr("out.json was not written"));
 }
 
 TEST_F(TracePartsTest, AFolderThatIsNotThereIsRefusedBeforeTheJobBegins) {

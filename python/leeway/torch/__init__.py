@@ -9,14 +9,15 @@
 docs/pytorch.md says how training goes on.
 """
 
-from leeway import (BatchPool, LeewayError, barrier, init, is_initialized, iteration, iterations, join, rank, register_state,
-                    restored_iteration, set_sync, shutdown, size)
+from leeway import (BatchPool, LeewayError, barrier, init, is_initialized, iteration, iterations, join, local_rank, rank,
+                    register_state, restored_iteration, set_sync, shutdown, size)
 from leeway.torch.assign import assign
 from leeway.torch.broadcast import broadcast_parameters
+from leeway.torch.elastic_sampler import ElasticSampler
 from leeway.torch.lars import LARS
 from leeway.torch.optimizer import DistributedOptimizer, no_sync
 from leeway.torch.push_pull import push_pull
 
-__all__ = ["BatchPool", "DistributedOptimizer", "LARS", "LeewayError", "assign", "barrier", "broadcast_parameters", "init",
-           "is_initialized", "iteration", "iterations", "join", "no_sync", "push_pull", "rank", "register_state",
+__all__ = ["BatchPool", "DistributedOptimizer", "ElasticSampler", "LARS", "LeewayError", "assign", "barrier", "broadcast_parameters", "init",
+           "is_initialized", "iteration", "iterations", "join", "local_rank", "no_sync", "push_pull", "rank", "register_state",
            "restored_iteration", "set_sync", "shutdown", "size"]

@@ -5,25 +5,32 @@ import torch
 from leeway import session as _session
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch import local_state, names
+from leeway.torch.shared_buffers import SharedBuffers, check_mode
 from leeway.torch.slot import Slot
 
 
-def broadcast_parameters(params, root_rank=0):
+def broadcast_parameters(params, root_rank=0, buffers="mean"):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
-    params: model.state_dict(), the model, or pairs of name and tensor. All ranks call it after DistributedOptimizer, with the
+    params: model.state_dict(), the model, or pairs of name and tensor. The model has its non-persistent buffers too. All ranks call it after DistributedOptimizer, with the
     same names and shapes. It gives the tables their initial values, once. It returns when every rank has the values: else a fast
     rank could push before a slow one has read them. If an error or Ctrl-C ends it early, the servers may still read the root's
     parameters: change them no more.
+
+    buffers: what buffers (BatchNorm's statistics) are at the end of the job. "mean": floating ones the mean over ranks, integer
+        ones the chief's, which is the lowest rank at the end. "chief": all are the chief's. "local": each rank keeps its own.
+        Buffers that no rank has changed stay as they are.
     """
     session = _session.current()
     if not 0 <= root_rank < session.size:
         raise InvalidArgument(f"broadcast_parameters: root_rank {root_rank} is not a rank of this job; wanted 0 to "
                               f"{session.size - 1}")
+    check_mode(buffers)
+    volatile = _non_persistent(params) if isinstance(params, torch.nn.Module) else {}
     params = params.state_dict() if isinstance(params, torch.nn.Module) else params
     pairs = names.pairs("broadcast_parameters", params, "model.state_dict(), or pairs of name and tensor")
     by_address = {address: (table, optimizer.prefix) for optimizer in session.optimizers for table in optimizer.tables
-                  for address in (*table.values.buffers, table.parameter.data_ptr())}
+                  for address in table.values.addresses()}
     tables, others, known, prefix = {}, {}, {}, ""
     for name, tensor in pairs:
         table, prefix = by_address.get(tensor.data_ptr(), (None, prefix)) if tensor.numel() else (None, prefix)
@@ -40,18 +47,25 @@ def broadcast_parameters(params, root_rank=0):
     if session.rank == root_rank:
         for table in tables.values():
             table.values.broadcast()
-    if others:
-        _broadcast_once(session, others, root_rank)
+    if others or volatile:
+        _broadcast_once(session, {**others, **volatile}, root_rank)
+    shared = SharedBuffers(session, others, buffers)
     for table in tables.values():
         table.values.take_broadcast(root_rank)
     with session.waiting():
         session.worker.barrier("broadcast_parameters")
     # In a job that goes on from a checkpoint the servers have the values, and this is the rank's own state.
     state = local_state.of(session)
-    state.add_buffers(prefix, others)
+    state.add_buffers(prefix, others, shared)
     # A tied parameter has its table's own name here as well. Else the script has given its tables other names.
     state.other_names.update((name, table) for name, table in known.items() if name != table and table in known)
     session.state.restore_own()
+
+
+def _non_persistent(model):
+    """Returns the buffers of a model that its state_dict() leaves out. They are in no checkpoint either."""
+    return {f"{prefix}.{name}".lstrip("."): module._buffers[name].detach() for prefix, module in model.named_modules()
+            for name in module._non_persistent_buffers_set if module._buffers.get(name) is not None and module._buffers[name].numel()}
 
 
 def _broadcast_once(session, tensors, root_rank):

@@ -5,12 +5,11 @@ values and state, and so do all ranks. The servers keep their own if the job goe
 this worker came.
 """
 
-import sys
-
 import torch
 
 from leeway.errors import FailedPrecondition
 from leeway.torch import optimizer_state
+from leeway.torch.notice import say as _say
 
 
 def agree(session, computed=False):
@@ -46,7 +45,7 @@ def _check_broadcast(optimizers):
         if missing and len(missing) < len(optimizer.tables):
             raise FailedPrecondition(
                 f"{len(missing)} of the {len(optimizer.tables)} parameters of this DistributedOptimizer have no initial values in the "
-                f"job ({_names(missing)}): broadcast_parameters was not given them; give it all, model.state_dict() or pairs of name "
+                f"job ({names(missing)}): broadcast_parameters was not given them; give it all, model.state_dict() or pairs of name "
                 "and tensor, before training, or leave them out of the optimizer")
 
 
@@ -90,7 +89,7 @@ def _compare(session, tables, changed, states, computed):
                 f"rank {root} has loaded {len(tables)} parameters after broadcast_parameters, and this rank ({session.rank}) had "
                 "computed a gradient with others before it heard of that: load on all ranks, or before broadcast_parameters")
         if replaced and changed:
-            _say(f"rank {session.rank} had loaded other values than rank {root} ({_names(replaced)}): those of rank {root} are "
+            _say(f"rank {session.rank} had loaded other values than rank {root} ({names(replaced)}): those of rank {root} are "
                  "taken")
     if states:
         table, state = min(states, key=lambda entry: entry[0].elements)
@@ -122,7 +121,7 @@ def _replace_values(tables):
 
 
 def _only_here(session, what, tables, root):
-    return (f"rank {session.rank} has loaded {what} ({_names(tables)}) after broadcast_parameters and rank {root}, whose count, "
+    return (f"rank {session.rank} has loaded {what} ({names(tables)}) after broadcast_parameters and rank {root}, whose count, "
             f"has not: load on rank {root} as well, or before broadcast_parameters")
 
 
@@ -132,10 +131,6 @@ def _what(changed, states):
     return " and ".join(parts)
 
 
-def _names(tables):
+def names(tables):
     named = ", ".join(table.name for table in tables[:3])
     return named if len(tables) <= 3 else f"{named} and {len(tables) - 3} more"
-
-
-def _say(text):
-    print(f"leeway: {text}", file=sys.stderr, flush=True)

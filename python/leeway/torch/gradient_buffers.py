@@ -26,9 +26,9 @@ class _Lent:
 class GradientBuffers:
     """Holds the slots on loan, oldest first, and at most one spare slot."""
 
-    def __init__(self, name, parameter, worker, phases):
+    def __init__(self, name, like, worker, phases):
         self._name = name
-        self._parameter = parameter
+        self._like = like
         self._worker = worker
         self._phases = phases
         self._lent = []
@@ -46,7 +46,7 @@ class GradientBuffers:
             self._settle(self._lent[0])
             self.collect()
         spare, self._spare = self._spare, None
-        return Slot(self._worker, self._parameter, ArenaGradient) if spare is None else spare
+        return Slot(self._worker, self._like, ArenaGradient) if spare is None else spare
 
     def collect(self):
         """Takes back the slots that the worker has released; never waits. A send may outlast the verdict of its push."""

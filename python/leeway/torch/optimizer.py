@@ -8,10 +8,13 @@ import torch
 from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
-from leeway.torch import first_values, local_state, module_trace, names, optimizer_state, relay, server_optimizer
+from leeway.torch import (first_values, grad_scaling, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state,
+                          relay, server_optimizer)
+from leeway.torch.clipping import Clipping
 from leeway.torch.constraints import Constraints
+from leeway.torch.gradient_edits import GradientEdits
 from leeway.torch.phases import Phases
-from leeway.torch.pushing import Pushing
+from leeway.torch.pushing import Pushing, refuse_second
 from leeway.torch.ready_hooks import ReadyHooks
 from leeway.torch.table_parameter import TableParameter
 from leeway.torch.table_values import TableValues
@@ -19,7 +22,7 @@ from leeway.torch.use_hooks import UseHooks
 
 
 def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None, samples=1, overlap=None, clip_norm=None,
-                         pull=None, exchange=None, constraint=None):
+                         pull=None, exchange=None, constraint=None, clip_norm_each=None, clip_value=None):
     """Wraps `optimizer`: backward() pushes gradients, the servers step, the next forward() waits for the values that it uses.
 
     named_parameters: model.named_parameters(), the model, or pairs; they name the tables, equally on all ranks. With
@@ -28,10 +31,13 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
     samples: how many samples a gradient is the mean of: its weight in the job's mean. Assign `.samples` to change it.
     overlap: True pushes each gradient as soon as backward() has it; False pushes at step(), after any editing. None: True
         while this is the only DistributedOptimizer of the process. With several, a backward() may add gradients to parameters
-        of another optimizer, which never steps with them (a GAN).
+        of another optimizer, which never steps with them (a GAN). None also means False if the script changes gradients
+        between backward() and step() of its first iteration, as clip_grad_norm_() does.
     pull, exchange: the script's demands on the job ("partial:0.9,50", "every:4"; leeway run --pull, --exchange). Raises if the
         job has others. None: the script runs with any.
-    clip_norm: clips this worker's gradient to this norm before the push, which then comes at step().
+    clip_norm: clips this worker's gradient, all parameters together, to this norm before the push, which then comes at step().
+    clip_norm_each: clips this worker's gradient of each parameter by itself to this norm before its push; it overlaps.
+    clip_value: clips each element of this worker's gradient to [-clip_value, clip_value] before its push; it overlaps.
     constraint: the range in which the servers keep values, initial ones too: "clamp:-0.01,0.01", or a dict from a glob over
         names to such a spec ({"critic.*": "clamp:-0.01,0.01"}).
 
@@ -41,7 +47,8 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
     apply, bases = relay.choose(optimizer, sync, apply, constraint)
     wrapped = type(f"Distributed{kind.__name__}", (*bases, _Distributed, kind), {})
     _check_job(pull, exchange)
-    return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint)
+    clipping = Clipping(clip_norm, clip_norm_each, clip_value)
+    return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clipping, constraint)
 
 
 def _check_job(pull, exchange):
@@ -67,34 +74,33 @@ def no_sync():
 class _Distributed(torch.optim.Optimizer):
     values_kind = TableValues
 
-    def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clip_norm, constraint):
+    def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clipping, constraint):
         # Not super().__init__: this shares the groups, defaults and state of the wrapped optimizer. It takes no methods that
         # were patched onto the instance: a scheduler's counting step() would hide ours, and train this process alone.
         kind = type(optimizer)
         self.__dict__.update((name, value) for name, value in optimizer.__dict__.items()
                              if not callable(getattr(kind, name, None)))
         self._wrapped = optimizer
-        if clip_norm is not None and not clip_norm > 0:
-            raise InvalidArgument(f"DistributedOptimizer: clip_norm must be above 0, got {clip_norm}")
         session = _session.current()
         self._session = session
         if session.phases is None:
             session.phases = Phases(session)
         self._phases = session.phases
-        self._overlap = overlap if clip_norm is None else False
-        self._clip_norm = clip_norm
+        self._overlap = False if clipping.needs_all else overlap
+        self._edits = GradientEdits() if self._overlap is None else None  # None: the first iteration is over, or nobody asks
         self.samples = samples
-        self._frozen = []
+        self._frozen = []  # name, parameter and group of each that had no gradient to train with
+        self._specs = (sync or "", apply or "")
         self._number = len(session.optimizers)  # in the order of creation, equal on all ranks
         self._steps = 0
         self.prefix = ""  # of its tables' names
         self.agreed = False  # all ranks agree on values and state to begin with: see first_values
         self._constraints = Constraints(constraint)
-        self._tables = self._make_tables(named_parameters, sync or "", apply or "")
+        self._tables = self._make_first_tables(named_parameters)
         self._ready_hooks = ReadyHooks(self, self._tables)
-        self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks)
+        self._pushing = Pushing(self, self._tables, session, self._phases, self._ready_hooks, clipping)
         self._use_hooks = UseHooks({id(table.parameter): table for table in self._tables},
-                                   lambda: first_values.agree(session) or self.agreed)
+                                   self._begin_training)
         session.optimizers.append(self)
         module_trace.add(session, self._tables)
         local_state.of(session)
@@ -119,8 +125,11 @@ class _Distributed(torch.optim.Optimizer):
         all optimizers, from the beginning of the job."""
         return self._steps
 
-    def step(self, closure=None):
-        """Ends the iteration: pushes the gradients that backward() has not pushed. Tables without a gradient are absent."""
+    _step_supports_amp_scaling = True  # a GradScaler hands itself to step()
+
+    def step(self, closure=None, grad_scaler=None):
+        """Ends the iteration: pushes the gradients that backward() has not pushed. Tables without a gradient are absent. A
+        GradScaler passes itself; the step is skipped if it finds infinities."""
         if self._session.finished:
             raise FailedPrecondition("step() after the end of the job (lw.join() or lw.shutdown() was called): the servers make "
                                      "no more steps; to train on, make a new torch optimizer")
@@ -133,12 +142,21 @@ class _Distributed(torch.optim.Optimizer):
                                      "outside")
         if not self.agreed:
             first_values.agree(self._session, computed=True)
+        if grad_scaler is not None:
+            if self._edits is not None:
+                self._overlap, self._edits = False, None  # it unscales before the push
+            if grad_scaling.must_skip(self, grad_scaler, together=self._is_bsp()):
+                self.skip()
+                return loss
         self._phases.begin_step()
+        self._thaw()
         self._check_groups()
         for table in self._tables:
             if table.values.checksum is not None:
                 table.values.check_written()
-        self._pushing.push_rest(self._clip_norm)
+        if self._edits is not None:
+            self._look_for_edits()
+        self._pushing.push_rest()
         self._end_iteration()
         self._phases.samples += self._samples
         self._phases.end_step()
@@ -154,6 +172,8 @@ class _Distributed(torch.optim.Optimizer):
                                          "have stepped with it; give DistributedOptimizer overlap=False, which pushes at step()")
         if not self.agreed:
             first_values.agree(self._session)
+        if self._edits is not None:
+            self._edits = GradientEdits()
         self._phases.begin_step()
         self._end_iteration()
         self._phases.end_step()
@@ -179,8 +199,16 @@ class _Distributed(torch.optim.Optimizer):
                                  "state_dict(), or let the job write checkpoints (leeway run --checkpoint-every)")
 
     def add_param_group(self, param_group):
-        raise FailedPrecondition("add_param_group() after DistributedOptimizer(...): tables are made once; add the "
-                                 "group before")
+        """Adds parameters, also while training runs. Then all ranks call it between the same two steps, and rank 0's values count."""
+        super().add_param_group(param_group)
+        try:
+            self.check_options()
+            late_tables.add(self, self._trained_of([len(self.param_groups) - 1], late=True))
+        except (AlreadyExists, InvalidArgument):
+            self.param_groups.pop()
+            self._frozen = [entry for entry in self._frozen if entry[2] < len(self.param_groups)]
+            raise
+        self._session.state.restore_own()  # with the group's options, in a job that goes on from a checkpoint
 
     def state_dict(self):
         """Reads the state from the servers, into the layout of torch's own optimizer. Any rank may call it, alone. Under bsp the
@@ -237,6 +265,11 @@ class _Distributed(torch.optim.Optimizer):
         overlap = self._overlap
         if not (len(self._session.optimizers) == 1 if overlap is None else overlap):
             return  # the backward() may be another optimizer's, and the script zeroes this gradient before our step()
+        if self._edits is not None:
+            table.values.check_trainable()
+            if not self._session.no_sync_depth and not self._edits.note(table):
+                refuse_second(table)
+            return
         table.gradient.check_zeroed()
         if not self._session.no_sync_depth:
             self._pushing.push(table)
@@ -294,24 +327,37 @@ class _Distributed(torch.optim.Optimizer):
     def tables(self):
         return self._tables
 
-    def _make_tables(self, named_parameters, sync, apply):
-        named = self._named(named_parameters)
-        name_of = {id(parameter): name for name, parameter in reversed(named)}
-        if len({name for name, _ in named}) != len(named):
-            twice = sorted({name for name, _ in named if sum(name == other for other, _ in named) > 1})
+    def _make_first_tables(self, named_parameters):
+        self._given = self._named(named_parameters)
+        all_names = [name for name, _ in self._given]
+        if len(set(all_names)) != len(all_names):
+            twice = sorted({name for name in all_names if all_names.count(name) > 1})
             raise InvalidArgument(f"DistributedOptimizer: named_parameters has two parameters named {', '.join(twice)}; tell them "
                                   "apart (net.named_parameters(prefix=...)), or leave named_parameters out: then positions are names")
+        trained = self._trained_of(range(len(self.param_groups)))
+        self._constraints.check_used()
+        taken = {table.name for other in self._session.optimizers for table in other.tables}
+        self.prefix = names.prefix([name for name, *_ in trained], taken, self._number)
+        return self.make_tables(trained)
+
+    def _trained_of(self, groups, late=False):
+        """Returns name, parameter, group and spec of each parameter in these groups that needs a table. A late one may have no
+        name: it gets one by its place."""
+        name_of = {id(parameter): name for name, parameter in reversed(self._given)}
         others = {id(table.parameter): table for other in self._session.optimizers for table in other.tables}
         trained, seen = [], set()
-        for index, group in enumerate(self.param_groups):
+        for index in groups:
+            group = self.param_groups[index]
             for place, parameter in enumerate(group["params"]):
                 name = name_of.get(id(parameter))
+                if name is None and late:
+                    name = f"group{index}.{place}" if self._number == 0 else f"optimizer{self._number}.group{index}.{place}"
                 if name is None:
                     raise InvalidArgument(f"DistributedOptimizer: parameter {place} of group {index} (shape "
                                           f"{list(parameter.shape)}) is not in named_parameters; pass "
                                           "model.named_parameters()")
                 if not parameter.requires_grad:
-                    self._frozen.append((name, parameter))
+                    self._frozen.append((name, parameter, index))
                 elif id(parameter) in others:
                     raise AlreadyExists(f"DistributedOptimizer: parameter {name} is in another DistributedOptimizer of this "
                                         f"process (as {others[id(parameter)].name}), and the servers step it with that one. Give "
@@ -322,19 +368,44 @@ class _Distributed(torch.optim.Optimizer):
                                           "once, as model.parameters() does")
                 elif parameter.numel():
                     seen.add(id(parameter))
-                    spec = self.spec_of(group, parameter, name)
-                    trained.append((name, parameter, index, spec))
-        self._constraints.check_used()
-        taken = {table.name for table in others.values()}
-        self.prefix = names.prefix([name for name, *_ in trained], taken, self._number)
+                    trained.append(self._trained(name, parameter, index))
+        return trained
+
+    def _trained(self, name, parameter, index):
+        return name, parameter, index, self.spec_of(self.param_groups[index], parameter, name)
+
+    def make_tables(self, trained):
+        """Makes tables of what _trained_of() returns."""
         tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases, self.values_kind)
                   for name, *rest in trained]
         # From here on the worker lands values in the tables' buffers, also after an error.
         with self._session.lending(*tables):
             for table in tables:
-                table.values.create_table(sync, apply, table.spec, self._number)
+                table.values.create_table(*self._specs, table.spec, self._number)
             self._session.worker.start()
         return tables
+
+    def take_tables(self, tables):
+        """Tables that come after the others are trained from here on."""
+        self._tables += tables
+        self._use_hooks.add({id(table.parameter): table for table in tables})
+        for table in tables:
+            self._ready_hooks.renew(table)
+        module_trace.add(self._session, tables)
+
+    def _begin_training(self):
+        """A forward pass in training mode, as long as this returns false. In a job that goes on, layers that have thawed before
+        need the servers' values for it."""
+        self._thaw()
+        first_values.agree(self._session)
+        return self.agreed
+
+    def _thaw(self):
+        """Makes tables of frozen parameters that require a gradient now. All ranks do so in the same step()."""
+        thawed = [entry for entry in self._frozen if entry[1].requires_grad]
+        if thawed:
+            self._frozen = [entry for entry in self._frozen if not entry[1].requires_grad]
+            late_tables.add(self, [self._trained(*entry) for entry in thawed if entry[1].numel()])
 
     def _named(self, given):
         if isinstance(given, torch.nn.Module):
@@ -344,11 +415,6 @@ class _Distributed(torch.optim.Optimizer):
         return names.pairs("DistributedOptimizer", given, "model.named_parameters()")
 
     def _check_groups(self):
-        for name, parameter in self._frozen:
-            if parameter.requires_grad:
-                raise FailedPrecondition(f"parameter {name} was frozen when DistributedOptimizer was made and has no "
-                                         "table; make the optimizer when all that is ever trained requires a "
-                                         "gradient")
         self.check_options()
         for table in self._tables:
             spec = self.spec_of(self.param_groups[table.group], table.parameter, table.name.removeprefix(self.prefix))
@@ -357,6 +423,17 @@ class _Distributed(torch.optim.Optimizer):
                                          f"{table.spec}, but the group's options now ask for "
                                          f"{spec}; what decides how a table is kept (momentum on or "
                                          "off, centered, lr_decay, trust) cannot be changed later")
+
+    def _is_bsp(self):
+        return (self._specs[0] or self._session.worker.job_sync).partition(":")[0] == "bsp"
+
+    def _look_for_edits(self):
+        """The first iteration ends: gradients that the script changes at all must not leave before step()."""
+        edited = self._edits.find()
+        if edited is not None:
+            self._overlap = False
+            gradient_edits.say(self._session, edited)
+        self._edits = None
 
     def _end_iteration(self):
         # All optimizers share the clock: gradients that they hold belong to the iteration that it ends.

@@ -8,6 +8,7 @@ import inspect
 import torch
 
 from leeway.errors import InvalidArgument
+from leeway.torch import shadow
 
 # torch's names of the servers' arrays, in the servers' order.
 _ARRAYS = {"sgd": (), "momentum": ("momentum_buffer",), "nesterov": ("momentum_buffer",), "lars": ("momentum_buffer",),
@@ -25,8 +26,11 @@ def arrays(spec):
 
 def read(worker, table):
     """Returns the servers' arrays of one table by torch's names, and how often the optimizer has run."""
-    slots = {name: torch.empty_like(table.parameter, requires_grad=False) for name in arrays(table.spec)}
+    parameter = table.parameter
+    slots = {name: torch.empty(parameter.shape, dtype=torch.float32) for name in arrays(table.spec)}
     steps = worker.read_state(table.values.table_id, [slot.data_ptr() for slot in slots.values()], table.elements)
+    if shadow.needed(parameter):  # torch keeps them as the parameter is
+        slots = {name: torch.empty_like(parameter, requires_grad=False).copy_(slot) for name, slot in slots.items()}
     return slots, steps
 
 

@@ -2,6 +2,10 @@
 
 import time
 
+import torch
+
+from leeway.torch import notice
+
 _REPORT_EVERY_S = 0.5
 
 
@@ -24,11 +28,26 @@ class Phases:
         self.rebound_parameters = 0  # found in other memory and put back: see TableValues.check_memory()
         self.overwritten_parameters = 0  # changed in place by the script: see TableValues.sync()
         self.assigned_parameters = 0  # by lw.assign()
+        self.converted_parameters = 0  # of another type or order of memory than their tables: see shadow.py
+        self.sparse_gradients = 0      # pushed as dense ones
         self.gradient_waits = 0    # step() waited because too many gradients were on loan
         self.steps = 0
         self._step_ended = 0.0
         self._aside = 0.0          # _waits_and_pushes() at that moment
         self._reported = 0.0
+
+    def note_converted(self, name, parameter):
+        """The parameter differs from its table; says so once if the type does."""
+        self.converted_parameters += 1
+        if parameter.dtype != torch.float32:
+            notice.say_once(self._session, "types", f"parameter {name} is {parameter.dtype}: the servers keep and step it in "
+                            f"torch.float32, and cast values and gradients both ways; more such parameters are only counted")
+
+    def note_sparse(self, name):
+        """A sparse gradient goes out as a dense one; says so once."""
+        self.sparse_gradients += 1
+        notice.say_once(self._session, "sparse", f"the gradient of {name} is sparse: it goes out dense, and the servers step as "
+                        "with any dense gradient; further ones are only counted")
 
     def begin(self):
         """The script has made an optimizer: the time before it was no computing."""
@@ -66,7 +85,7 @@ class Phases:
     def figures(self):
         return {name: getattr(self, name)
                 for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "steps", "copied_gradients",
-                             "rebound_parameters", "overwritten_parameters", "assigned_parameters", "gradient_waits")}
+                             "rebound_parameters", "overwritten_parameters", "assigned_parameters", "converted_parameters", "sparse_gradients", "gradient_waits")}
 
     def report(self):
         for name, value in self.figures().items():

@@ -7,8 +7,6 @@ that would wait for long: the pass before tells how long the next gradient takes
 
 import time
 
-import torch
-
 from leeway.errors import FailedPrecondition
 from leeway.torch.first_gradients import FirstGradients
 
@@ -19,12 +17,13 @@ HELD_S_MAX = 1e-3
 
 
 class Pushing:
-    def __init__(self, optimizer, tables, session, phases, ready_hooks):
+    def __init__(self, optimizer, tables, session, phases, ready_hooks, clipping):
         self._optimizer = optimizer  # for the param_groups and samples of the moment
         self._tables = tables
         self._session = session
         self._phases = phases
         self._ready_hooks = ready_hooks
+        self._clipping = clipping
         self._held = []              # table, slot, hyper-parameters, samples and time of each, in order
         self._held_bytes = 0
         self._last, self._last_at = None, 0.0  # the table of the last gradient in this iteration, and its time
@@ -38,15 +37,10 @@ class Pushing:
         began = time.perf_counter()
         gradient, values = table.gradient, table.values
         if gradient.pushed:
-            raise FailedPrecondition(
-                f"a second gradient of {table.name} before step(): the first backward() has pushed already. If the script "
-                "calls step() between the two, it is that of the torch optimizer: keep what DistributedOptimizer returns "
-                "(opt = lw.DistributedOptimizer(opt, ...)). If not, put all but the last backward() under lw.no_sync(), "
-                "or give DistributedOptimizer overlap=False")
-        values.check_memory()
+            refuse_second(table)
+        values.check_trainable()
+        self._clipping.clip_one(table.parameter)
         slot = gradient.slot_to_push()
-        if not values.initialized:
-            values.check_trainable()
         hyper = self._optimizer.hyper(table)
         if self._first is not None:
             self._first.add(slot.address, table.elements)
@@ -63,7 +57,7 @@ class Pushing:
             self._send()
         self._phases.push_s += time.perf_counter() - began
 
-    def push_rest(self, clip_norm):
+    def push_rest(self):
         """At step(): checks the gradients that backward() has pushed, then clips and pushes the others."""
         rest = []
         for table in self._tables:
@@ -74,8 +68,7 @@ class Pushing:
                 if not gradient.touched:  # the script assigned it, or gave the parameter another type and back
                     self._ready_hooks.renew(table)
                 rest.append(table)
-        if clip_norm is not None and rest:
-            torch.nn.utils.clip_grad_norm_([table.parameter for table in rest], clip_norm)
+        self._clipping.clip_all([table.parameter for table in rest])
         # The last layer comes first, as in backward().
         for table in reversed(rest):
             self.push(table)
@@ -108,3 +101,12 @@ class Pushing:
                                                  for table, slot, hyper, samples, ready in held])
         for (table, slot, *_), loan in zip(held, loans):
             table.gradient.buffers.lend(slot, loan)
+
+
+def refuse_second(table):
+    """The second backward() in an iteration has come to a table whose gradient leaves in backward()."""
+    raise FailedPrecondition(
+        f"a second gradient of {table.name} before step(): the first backward() has pushed already. If the script "
+        "calls step() between the two, it is that of the torch optimizer: keep what DistributedOptimizer returns "
+        "(opt = lw.DistributedOptimizer(opt, ...)). If not, put all but the last backward() under lw.no_sync(), "
+        "or give DistributedOptimizer overlap=False")

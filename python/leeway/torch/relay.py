@@ -11,7 +11,8 @@ import torch
 from leeway import session as _session
 from leeway._leeway import Hyper, same_exchange, same_pull
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch import first_values, server_optimizer
+from leeway.torch import first_values, grad_scaling, server_optimizer
+from leeway.torch.gradient_edits import GradientEdits
 from leeway.torch.lockstep import Lockstep
 from leeway.torch.relay_values import RelayValues
 
@@ -75,10 +76,14 @@ class Relayed:
 
     # For scripts.
 
-    def step(self, closure=None):
+    def step(self, closure=None, grad_scaler=None):
         """Ends the iteration: waits for the mean gradients of all ranks, then steps with them. A closure ends an iteration with
-        each call, and gives the mean loss."""
+        each call, and gives the mean loss. A GradScaler passes itself; no rank steps if one finds infinities."""
         self._check_may_step()
+        if grad_scaler is not None and self._must_skip(grad_scaler):
+            self._exchange(ends_step=True, push=False)
+            self._end_step()
+            return None
         if closure is not None:
             loss = self._wrapped.step(self._evaluation(closure))
         else:
@@ -105,6 +110,10 @@ class Relayed:
         self._check_may_step()
         self._exchange(ends_step=False)
         self._exchanged = True
+
+    def add_param_group(self, param_group):
+        raise FailedPrecondition("add_param_group() after DistributedOptimizer(...), whose ranks step (apply=\"relay\"): its tables are "
+                                 "made once; add the group before")
 
     def state_dict(self):
         """The state of this rank's optimizer, which all ranks have alike."""
@@ -139,6 +148,21 @@ class Relayed:
         self._exchanged = False
         super().on_gradient_ready(table)
 
+    def _thaw(self):
+        thawed = [name for name, parameter, _ in self._frozen if parameter.requires_grad]
+        if thawed:
+            raise FailedPrecondition(f"parameter {thawed[0]} was frozen when DistributedOptimizer was made and has no table, and "
+                                     "tables of an optimizer whose ranks step (apply=\"relay\") are made once; make the optimizer "
+                                     "when all that is ever trained requires a gradient, and freeze it afterwards")
+
+    def _must_skip(self, scaler):
+        """Do all ranks skip this step? Gradients leave at step() from here on, since the scaler unscales them before."""
+        if not self.agreed:
+            first_values.agree(self._session, computed=True)
+        if self._edits is not None:
+            self._overlap, self._edits = False, None
+        return grad_scaling.must_skip(self, scaler, together=True)
+
     def _check_may_step(self):
         if self._session.finished:
             raise FailedPrecondition("step() after the end of the job (lw.join() or lw.shutdown() was called); to train on, make a "
@@ -171,9 +195,15 @@ class Relayed:
         else:
             lockstep.serve()  # here, and not in the last step(): the script has called its scheduler since
         self._phases.begin_step()
+        self._thaw()
         self._check_groups()
+        if self._edits is not None:
+            if push:
+                self._look_for_edits()
+            else:
+                self._edits = GradientEdits()
         if push:
-            self._pushing.push_rest(self._clip_norm)
+            self._pushing.push_rest()
         for optimizer in session.optimizers:
             optimizer.send_held()
         lockstep.take_part(self, loss, self._samples, ends_step)

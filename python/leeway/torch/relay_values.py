@@ -6,9 +6,12 @@ the mean gradient of the last one. The parameter stays in its own memory.
 
 import time
 
+import torch
+
 from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch.slot import Slot, describe, fits
+from leeway.torch import shadow
+from leeway.torch.slot import Slot, describe
 
 
 class RelayValues:
@@ -19,7 +22,7 @@ class RelayValues:
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         del on_child_use  # a forked child has a parameter in memory of its own
-        if not fits(parameter) or not parameter.is_contiguous():
+        if shadow.needed(parameter) or parameter.device.type != "cpu" or parameter.layout != torch.strided:
             raise InvalidArgument(f"parameter {name}: got {describe(parameter)} with strides {list(parameter.stride())}, wanted a "
                                   "contiguous torch.float32 on cpu, where ranks step (apply=\"relay\")")
         slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
@@ -59,6 +62,10 @@ class RelayValues:
             return None
         self.address = address
         return self.buffers[address].tensor()
+
+    def addresses(self):
+        """Returns where tensors may lie that a script has read from the parameter."""
+        return {*self.buffers, self._parameter.data_ptr()}
 
     def begin(self, root=0):
         self.initialized, self.root = True, root

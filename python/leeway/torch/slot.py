@@ -9,6 +9,8 @@ import ctypes
 import torch
 from torch.utils.dlpack import from_dlpack
 
+from leeway._leeway import checksum
+
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
 
@@ -17,7 +19,7 @@ class Slot:
     __slots__ = ("address", "_memory", "_kind", "_tensor")
 
     def __init__(self, worker, like, kind=torch.Tensor):
-        """Makes zeros with the shape and the strides of `like`, a contiguous tensor of torch.float32. `kind` is the class of
+        """Makes zeros of torch.float32 with the shape and the strides of `like`, a contiguous tensor. `kind` is the class of
         the slot's tensor."""
         self._memory = worker.allocate(like.shape, like.stride())
         self.address = self._memory.address
@@ -40,6 +42,17 @@ class Slot:
         """The owner of the memory, for calls whose reading may outlast them (broadcast, assign)."""
         return self._memory
 
+    # As of a Shadow, which lies beside a slot. Where the parameter uses the slot itself there is nothing to convert.
+
+    def show(self):
+        pass
+
+    def store(self):
+        pass
+
+    def checksum(self):
+        return checksum(self.address, self._tensor.numel())
+
     def holds(self, tensor):
         return tensor is self._tensor and tensor.data_ptr() == self.address
 
@@ -51,11 +64,6 @@ class Slot:
         if tensor.is_contiguous() and mine.is_contiguous():
             return _memcmp(tensor.data_ptr(), mine.data_ptr(), mine.numel() * 4) == 0  # a sixth of torch.equal's time
         return torch.equal(tensor.view(torch.int32), mine.view(torch.int32))
-
-
-def fits(tensor):
-    """Can a slot hold a tensor of this type, device and layout?"""
-    return tensor.dtype == torch.float32 and tensor.device.type == "cpu" and tensor.layout == torch.strided
 
 
 def describe(tensor):

@@ -3,18 +3,21 @@
 A pushed gradient is on loan to the worker, so step() gives autograd a fresh tensor to write into.
 """
 
+import torch
+
 from leeway.errors import FailedPrecondition, InvalidArgument
 from leeway.torch.gradient_buffers import GradientBuffers
-from leeway.torch.slot import describe, fits
+from leeway.torch.slot import describe
 
 
 class TableGradient:
     __slots__ = ("buffers", "fresh", "touched", "pushed", "_name", "_parameter", "_phases", "_fresh_gradient", "_fresh_version",
                  "_unzeroed")
 
-    def __init__(self, name, parameter, worker, phases):
+    def __init__(self, name, parameter, worker, phases, like=None):
+        """`like` has the shape and strides of the table; None: the parameter has them."""
         self._name, self._parameter, self._phases = name, parameter, phases
-        self.buffers = GradientBuffers(name, parameter, worker, phases)
+        self.buffers = GradientBuffers(name, parameter if like is None else like, worker, phases)
         self.touched = False          # autograd has accumulated since the last step
         self.fresh = None             # the slot that step() gave autograd to write into
         self._fresh_gradient = None   # its tensor
@@ -30,26 +33,34 @@ class TableGradient:
         """
         gradient, slot = self._parameter.grad, self.fresh
         if slot is None or not slot.holds(gradient):
-            self._check(gradient)
+            dense = self.dense_to_push()
             if slot is None:
                 slot = self.buffers.take()
             # The first gradient is autograd's own tensor, and no reason to count: p.grad was None.
             if self.fresh is not None or not self.touched:
                 self._phases.copied_gradients += 1
-            slot.tensor().copy_(gradient.detach())
+            slot.tensor().copy_(dense)
         return slot
 
     def note_pushed(self, slot):
         gradient = self._parameter.grad
         self.pushed = gradient, gradient._version, slot
 
-    def _check(self, gradient):
-        if not fits(gradient):
-            raise InvalidArgument(f"gradient of {self._name}: got {describe(gradient)}, wanted dense torch.float32 "
-                                  "on cpu")
-        if gradient.shape != self._parameter.shape:
-            raise InvalidArgument(f"gradient of {self._name}: got shape {list(gradient.shape)}, wanted "
-                                  f"{list(self._parameter.shape)}")
+    def dense_to_push(self):
+        if self._parameter.grad.layout != torch.strided:
+            self._phases.note_sparse(self._name)
+        return self.dense()
+
+    def dense(self):
+        """Checks the gradient and returns it without its graph; a sparse one (Embedding(sparse=True)) is made dense."""
+        gradient, parameter = self._parameter.grad.detach(), self._parameter
+        if gradient.shape != parameter.shape:
+            raise InvalidArgument(f"gradient of {self._name}: got shape {list(gradient.shape)}, wanted {list(parameter.shape)}")
+        if gradient.layout == torch.sparse_coo:
+            gradient = gradient.to_dense()
+        if gradient.dtype != parameter.dtype or gradient.device.type != "cpu" or gradient.layout != torch.strided:
+            raise InvalidArgument(f"gradient of {self._name}: got {describe(gradient)}, wanted dense {parameter.dtype} on cpu")
+        return gradient
 
     def is_present(self):
         """Did autograd or the script give a gradient since the last step?"""
@@ -63,12 +74,12 @@ class TableGradient:
     def _written_by_hand(self, gradient):
         """Does the fresh tensor hold more than zeros, though no backward() has written into it since zero_grad()?"""
         if not self.fresh.holds(gradient):  # p.grad.data = g, or another type and back
-            return not self.fresh.equals(gradient) and not _is_zero(gradient)
+            return not self.fresh.equals(gradient) and not is_zero(gradient)
         changes = gradient._version - self._fresh_version
         if changes == 0:
             self.check_zeroed()
             return False
-        if _is_zero(gradient):
+        if is_zero(gradient):
             return False
         if changes == 1:  # without zero_grad(), so that p.grad += g has added to meaningless values
             raise FailedPrecondition(f"gradient of {self._name} was written in place after step() without zero_grad() "
@@ -103,11 +114,15 @@ class TableGradient:
         pushed, version, slot = self.pushed
         gradient = self._parameter.grad
         # A write through .data of autograd's own tensor leaves its version as it was: compare the bits.
-        if gradient is not pushed or gradient._version != version or not (slot.holds(gradient) or slot.equals(gradient.detach())):
+        if gradient is not pushed or gradient._version != version or not (slot.holds(gradient) or self.same_bits(slot)):
             raise FailedPrecondition(
                 f"gradient of {self._name} was changed after backward() had pushed it (by clip_grad_norm_?), so the "
                 "change would be lost; give DistributedOptimizer clip_norm=... to clip, or overlap=False to push "
                 "at step()")
+
+    def same_bits(self, slot):
+        """Does the slot hold the bits of the gradient?"""
+        return slot.equals(self.dense())
 
     def end_iteration(self):
         """After a push or an accumulation. A push gives autograd another tensor: zero_grad() must not write into the one on
@@ -135,6 +150,8 @@ class TableGradient:
             self._parameter.grad = None
 
 
-def _is_zero(tensor):
+def is_zero(tensor):
+    if tensor.layout != torch.strided:
+        tensor = tensor.to_dense()
     low, high = tensor.aminmax()  # a seventh of any()'s time; a NaN is not zero
     return bool(low == 0) and bool(high == 0)

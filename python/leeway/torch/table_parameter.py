@@ -1,5 +1,7 @@
 """TableParameter: one parameter of the model and the table it lives in."""
 
+from leeway.torch import shadow
+from leeway.torch.converted_gradient import ConvertedGradient
 from leeway.torch.table_gradient import TableGradient
 from leeway.torch.table_values import TableValues
 
@@ -13,7 +15,8 @@ class TableParameter:
         self.group = group            # index of its parameter group
         self.spec = spec              # of the servers' optimizer
         self.elements = parameter.numel()
-        self.gradient = TableGradient(name, parameter, session.worker, phases)
+        kind = ConvertedGradient if shadow.needed(parameter) else TableGradient
+        self.gradient = kind(name, parameter, session.worker, phases)
         # A forked child shares the arena with its parent, and must write into neither values nor gradient.
         self.values = values(name, parameter, session, phases, on_child_use=self.gradient.leave_arena)
 

@@ -10,9 +10,10 @@ import warnings
 
 import torch
 
-from leeway._leeway import checksum
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch.slot import Slot, describe, fits
+from leeway.torch import shadow
+from leeway.torch.shadow import Shadow
+from leeway.torch.slot import Slot, describe
 
 # TableValues looks for writes through p.data in the first iterations, then in every 64th: a look reads the parameter twice.
 _LOOKS_FIRST, _LOOKS_EVERY = 4, 64
@@ -22,15 +23,22 @@ _FORKED, _FORKED_WITHOUT = -2, -3
 
 class TableValues:
     __slots__ = ("table_id", "buffers", "address", "initialized", "root", "session", "synced", "checksum", "_name", "_parameter",
-                 "_elements", "_phases", "_on_child_use", "_agreed", "_version")
+                 "_elements", "_phases", "_on_child_use", "_agreed", "_version", "_views", "_pointer")
 
     def __init__(self, name, parameter, session, phases, on_child_use):
         """sync() calls `on_child_use` when a forked child first uses the parameter."""
         _check_parameter(name, parameter)
-        slots = (Slot(session.worker, parameter), Slot(session.worker, parameter))
+        converted = shadow.needed(parameter)
+        like = shadow.like_table(parameter) if converted else parameter
+        slots = (Slot(session.worker, like), Slot(session.worker, like))
         self.buffers = {slot.address: slot for slot in slots}
+        # The parameter's memory for each buffer: the slot itself, or a shadow of the parameter's type and strides.
+        self._views = {slot.address: Shadow(slot, parameter) if converted else slot for slot in slots}
+        if converted:
+            phases.note_converted(name, parameter)
         self.address = slots[0].address  # of the buffer in use
-        parameter.data = slots[0].tensor().copy_(parameter.data)
+        self._pointer = self._view().address  # of the parameter's memory
+        parameter.data = self._view().tensor().copy_(parameter.data)
         self.table_id = None          # None before create_table()
         self.initialized = False      # the job has initial values of it
         self.root = 0                 # the rank whose initial values count
@@ -72,12 +80,25 @@ class TableValues:
         self._phases.wait_s += time.perf_counter() - began
         self.synced = session.iteration
         if address != self.address:
-            self._parameter.data = self.buffers[address].tensor()
-            self.address = address
+            self._use(address)
         if self._agreed:
             # A script that clamps does it after every step, so a look now and then is enough.
             looks = session.iteration < _LOOKS_FIRST or session.iteration % _LOOKS_EVERY == 0
-            self.checksum = checksum(address, self._elements) if looks else None
+            self.checksum = self._view().checksum() if looks else None
+
+    def _view(self):
+        return self._views[self.address]
+
+    def _use(self, address):
+        """Puts another buffer under the parameter."""
+        self.address, view = address, self._views[address]
+        view.show()
+        self._pointer = view.address
+        self._parameter.data = view.tensor()
+
+    def addresses(self):
+        """Returns where tensors may lie that a script has read from the parameter."""
+        return {*self.buffers, *(view.address for view in self._views.values()), self._parameter.data_ptr()}
 
     def begin(self, root=0):
         """The job has initial values of the table from here on."""
@@ -88,7 +109,7 @@ class TableValues:
         """Begins with the values of a broadcast, and puts them under the parameter."""
         self.begin(root)
         self.sync()
-        self.checksum = checksum(self.address, self._elements)
+        self.checksum = self._view().checksum()
 
     def note_agreed(self):
         """All ranks and the servers agree on the values under the parameter."""
@@ -97,34 +118,36 @@ class TableValues:
 
     def _note(self):
         self._version = self._parameter._version
-        self.checksum = checksum(self.address, self._elements)
+        self.checksum = self._view().checksum()
 
     def broadcast(self, lend=True):
         """Offers the parameter's values as initial ones. `lend` makes no copy: the worker lands nothing in this buffer until
         the servers have them."""
         self.check_memory()
+        self._view().store()
         lent = self.buffers[self.address].memory if lend else None
         self.session.worker.broadcast(self.table_id, self.address, self._elements, lent)
 
     def assign(self):
         """Gives the servers the parameter's values."""
         self.check_memory()
+        self._view().store()
         self.session.worker.assign(self.table_id, self.address, self._elements, self.buffers[self.address].memory)
 
     def read(self, even_if_known):
         """Returns the servers' present values in a new tensor; None if they have nothing newer, unless `even_if_known`."""
         room = torch.empty(self._parameter.shape, dtype=torch.float32)
         read = self.session.worker.read_values(self.table_id, room.data_ptr(), self._elements, even_if_known)
-        return room if read else None
+        return room.to(self._parameter.dtype) if read else None
 
     def was_written(self):
         """Before the first gradient: did the script change the values since the broadcast?"""
         self.check_memory()
-        return checksum(self.address, self._elements) != self.checksum
+        return self._view().checksum() != self.checksum
 
     def check_written(self):
         """At step(), where `checksum` is known: notices a write through p.data, which leaves the version as it was."""
-        if self._parameter._version == self._version and checksum(self.address, self._elements) != self.checksum:
+        if self._parameter._version == self._version and self._view().checksum() != self.checksum:
             self._count_overwritten("through .data ")
         self.checksum = None
 
@@ -143,7 +166,8 @@ class TableValues:
                       "model. Further ones are only counted", RuntimeWarning, stacklevel=2)
 
     def check_trainable(self):
-        """Before a push: raises if the job has no initial values of the parameter."""
+        """Before a push: raises if the job has no initial values of the parameter, or its memory has others."""
+        self.check_memory()
         if not self.initialized:
             raise FailedPrecondition(f"parameter {self._name} has no initial values in the job: call "
                                      "lw.broadcast_parameters(model.state_dict()) after DistributedOptimizer(...) "
@@ -152,19 +176,19 @@ class TableValues:
     def check_memory(self):
         """Puts the parameter back into its buffer if torch or the script gave it other memory. Raises if that memory has
         other values or another type, since the job would not know of them."""
-        if self._parameter.data_ptr() != self.address:
+        if self._parameter.data_ptr() != self._pointer:
             self._put_back()
 
     def _put_back(self):
-        data, slot = self._parameter.data, self.buffers[self.address]
-        buffer = slot.tensor()
+        data, view = self._parameter.data, self._view()
+        buffer = view.tensor()
         if (data.dtype, data.device, data.layout, data.shape) != (buffer.dtype, buffer.device, buffer.layout, buffer.shape):
             self._refuse_memory(describe(data))
         if data.stride() != buffer.stride():
             self._refuse_memory(f"with strides {list(data.stride())}")
         if not self._agreed:
             buffer.copy_(data)
-        elif not slot.equals(data):
+        elif not view.equals(data):
             self._refuse_memory("with other values")
         self._parameter.data = buffer
         self._phases.rebound_parameters += 1
@@ -196,9 +220,6 @@ class TableValues:
 
 
 def _check_parameter(name, parameter):
-    if not fits(parameter):
-        raise InvalidArgument(f"parameter {name}: got {describe(parameter)}, wanted torch.float32 strided on cpu")
-    if not parameter.is_contiguous():
-        raise InvalidArgument(f"parameter {name}: got strides {list(parameter.stride())} for shape "
-                              f"{list(parameter.shape)}, wanted a contiguous tensor (call .contiguous() before "
-                              "DistributedOptimizer)")
+    if parameter.dtype not in shadow.TYPES or parameter.device.type != "cpu" or parameter.layout != torch.strided:
+        raise InvalidArgument(f"parameter {name}: got {describe(parameter)}, wanted a dense one on cpu of "
+                              f"{', '.join(str(kind) for kind in shadow.TYPES)}; freeze it (requires_grad=False) to leave it out")

@@ -67,6 +67,13 @@ class UseHooks:
         self._watched_tables = set()
         self._handle = register_module_forward_pre_hook(self._before_forward)
 
+    def add(self, tables):
+        """Watches the modules that hold any of these too."""
+        self._tables.update(tables)
+        self._seen.clear()  # modules without a table may have one now
+        for module in list(self._watched):
+            self._watch(module)
+
     def _before_forward(self, module, inputs):
         del inputs
         parameters = module.__dict__.get("_parameters")

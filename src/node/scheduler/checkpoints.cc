@@ -119,8 +119,9 @@ void Checkpoints::GiveUp(const std::string& why, TimePoint now) {
 
 bool Checkpoints::AddChanges(wire::pb::LogRecord& record) {
   const std::uint64_t last = last_ ? last_->checkpoint : 0;
-  if (next_ == logged_next_ && last == logged_last_) return false;
+  if (next_ == logged_next_ && last == logged_last_ && given_up_ == logged_given_up_) return false;
   logged_next_ = next_;
+  logged_given_up_ = given_up_;
   logged_last_ = last;
   AddAll(record);
   return true;
@@ -130,6 +131,8 @@ void Checkpoints::AddAll(wire::pb::LogRecord& record) const {
   wire::pb::LoggedCheckpoints& out = *record.mutable_checkpoints();
   out.set_next(next_);
   out.set_first(first_);
+  out.set_completed(completed_);
+  out.set_given_up(given_up_);
   if (!last_) return;
   out.set_last(last_->checkpoint);
   out.set_last_iteration(last_->iteration.value());
@@ -153,6 +156,8 @@ void Checkpoints::Apply(const wire::pb::LogRecord& record) {
   const wire::pb::LoggedCheckpoints& from = record.checkpoints();
   next_ = std::max<std::uint64_t>(from.next(), 1);
   first_ = from.first();
+  completed_ = from.completed();
+  given_up_ = from.given_up();
   if (from.last() == 0) return;
   last_ = Last{from.last(), Iteration(from.last_iteration()), from.last_folder()};
   counted_from_ = last_->iteration;

@@ -115,7 +115,7 @@ class Checkpoints {
   std::optional<Last> last_;
   std::uint64_t completed_ = 0, given_up_ = 0;
   std::string failure_;
-  std::uint64_t logged_next_ = 1, logged_last_ = 0;  // as at the last AddChanges
+  std::uint64_t logged_next_ = 1, logged_last_ = 0, logged_given_up_ = 0;  // as at the last AddChanges
 };
 
 }  // namespace leeway

@@ -33,6 +33,22 @@ TEST(CheckpointsTest, WithoutAFolderNoneIsEverDue) {
   EXPECT_FALSE(checkpoints.IsDue(Iteration(1000), kExact, kTwelve));
 }
 
+TEST(CheckpointsTest, AfterARestartOfTheSchedulerCountsGoOn) {
+  Checkpoints before(Every(50), 2);
+  before.Start(1, Iteration(0), kTwelve);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(before.IsDue(Iteration(50 * i + 3), kExact, kTwelve));
+    (void)before.Begin(Iteration(50 * i + 3), kExact, kTwelve);
+    i < 2 ? before.Complete(Iteration(50 * (i + 1)), kTwelve) : before.GiveUp("disk full", kTwelve);
+  }
+  wire::pb::LogRecord record;
+  ASSERT_TRUE(before.AddChanges(record));
+  Checkpoints after(Every(50), 2);
+  after.Apply(record);
+  EXPECT_EQ(after.completed(), 2U);
+  EXPECT_EQ(after.given_up(), 1U);
+}
+
 TEST(CheckpointsTest, OneEverySoManyIterationsIsNamedAhead) {
   Checkpoints checkpoints(Every(50), 2);
   checkpoints.Start(7, Iteration(0), kTwelve);

@@ -195,6 +195,20 @@ TEST_F(TableReplayTest, TablesAreReplayedWithTheirBlocks) {
   EXPECT_FALSE(replayed->Define(Request("a", 41), Epoch(6)).ok()) << "defined differently";
 }
 
+// A log of protocol version 4 has no `since`; every node would refuse the map.
+TEST_F(TableReplayTest, ALogWhoseMapNoNodeTakesIsRefused) {
+  const auto tables = Make();
+  ASSERT_TRUE(tables->Define(Request("a", 40), Epoch(3)).ok());
+  wire::pb::LogRecord record = ChangesOf(*tables);
+  wire::pb::Block& block = *record.mutable_tables(0)->mutable_table()->mutable_blocks(0);
+  block.set_since(0);
+  EXPECT_THAT(Make()->Apply(record).message(),
+              HasSubstr("table \"a\": block 0 of the map: since: got term 0"));
+  block.set_since(1);
+  block.set_plan(7);
+  EXPECT_THAT(Make()->Apply(record).message(), HasSubstr("plan: got 7"));
+}
+
 TEST_F(TableReplayTest, WithdrawnTablesAreGoneAndTheirIdsAreUsedAgain) {
   const auto tables = Make();
   const auto step_by_step = Make();
@@ -224,6 +238,7 @@ TEST_F(TableReplayTest, ATableThatHasChangedTakesThePlaceOfTheOldOne) {
   ASSERT_TRUE(replayed->Apply(record).ok());
   wire::pb::Block& block = *record.mutable_tables(0)->mutable_table()->mutable_blocks(1);
   block.set_term(2);
+  block.set_since(2);
   block.mutable_restore()->set_file("/checkpoints/x");
   ASSERT_TRUE(replayed->Apply(record).ok());
   ASSERT_EQ(replayed->all().size(), 1U);

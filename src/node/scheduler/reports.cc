@@ -88,4 +88,10 @@ std::uint64_t Reports::Lost() const {
   return lost;
 }
 
+TimePoint Reports::Began(TimePoint started) const {
+  for (const auto& [worker, report] : workers)
+    started = std::min(started, report.training_began().value_or(started));
+  return started;
+}
+
 }  // namespace leeway

@@ -74,6 +74,9 @@ struct Reports {
   [[nodiscard]] std::uint64_t Lost() const;
   // From the first step of the first worker that began to the last that any has ended.
   [[nodiscard]] Duration Training() const;
+  // Since when the job runs, as far as this scheduler knows: `started`, or the first step of a worker that
+  // trained under a scheduler before.
+  [[nodiscard]] TimePoint Began(TimePoint started) const;
 };
 
 }  // namespace leeway

@@ -103,11 +103,10 @@ std::string SchedulerNode::StatusJson() const {
   parts_->peers.HearConnected(parts_->members);
   const TimePoint now = env_.clock.Now();
   const char* phase = parts.members.gathered() ? "running" : "gathering";
-  return ToJson({parts.options.job, parts.end.over() ? "ended" : phase, parts.peers.epoch(),
-                 now - parts.started, now, parts.members, parts.tables(), parts.departures.pools(),
-                 parts.reports, parts.options.checkpoint, parts.writer.checkpoints(),
-                 parts.departures.lacking(), AllServed(parts.members, parts.reports),
-                 parts.gathered - parts.started});
+  return ToJson({parts.options.job, parts.end.over() ? "ended" : phase, parts.peers.epoch(), parts.started,
+                 now, parts.members, parts.tables(), parts.departures.pools(), parts.reports,
+                 parts.options.checkpoint, parts.writer.checkpoints(), parts.departures.lacking(),
+                 AllServed(parts.members, parts.reports), parts.gathered - parts.started, parts.took_over});
 }
 
 Result<wire::pb::Welcome> SchedulerNode::OnHello(ConnectionId id, const wire::pb::Hello& hello) {
@@ -363,7 +362,7 @@ Status SchedulerNode::ReplaceShard(ShardSeat& seat, const std::string& address) 
   parts_->peers.ResetAcks(seat.id);  // the new process has nothing in force yet
   parts_->departures.OnReplaced(seat.id);
   env_.log.Write(LogLevel::kWarning,
-                 fmt::format("server {} shard {} at {} is replaced by a process at {}: its {} blocks {}",
+                 fmt::format("server {} shard {} at {} is replaced by a process at {}: its blocks ({}) {}",
                              seat.server.value(), seat.shard, seat.address, address, *blocks,
                              restore_point.Describe(parts_->Fastest())));
   return Status::Ok();

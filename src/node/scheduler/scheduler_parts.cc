@@ -179,6 +179,7 @@ wire::pb::LogRecord SchedulerNode::Parts::Snapshot() const {
 
 Status SchedulerNode::Parts::Replay(const DecodedLog& read) {
   LW_RETURN_IF_ERROR(CheckSameJob(read, options.job));
+  took_over = true;
   for (const wire::pb::LogRecord& record : read.records) {
     LW_RETURN_IF_ERROR(members.Apply(record, env.clock.Now()));
     LW_RETURN_IF_ERROR(tables().Apply(record));

@@ -66,6 +66,7 @@ struct SchedulerNode::Parts {
   const Status checked;
   TimePoint started;
   TimePoint gathered;          // at once in a job that goes on from its log
+  bool took_over = false;      // a job that another scheduler has begun
   bool ready = false;          // where the job stands is known: peers are let in
   bool prepared = false;       // what it begins from, and where checkpoints go on, is known
   wire::pb::LoggedJob logged;  // as at the last AddChanges

@@ -171,6 +171,22 @@ TEST_F(SchedulerRestartTest, EverybodyFindsItsSeatAgain) {
   EXPECT_EQ(Take<wire::pb::TableMap>(w0, Kind::kTableMap).size(), 1U);
 }
 
+TEST_F(SchedulerRestartTest, TheJobIsAsOldAsItsTraining) {
+  GatherLogged();
+  EXPECT_FALSE(State().contains("took_over_s"));
+  PassTime(seconds(40));
+  Crash();
+  StartWithLog();
+  ComeBack();
+  PassTime(seconds(2));
+  EXPECT_EQ(State()["took_over_s"], 2);
+  EXPECT_EQ(State()["uptime_s"], 2);
+  wire::pb::Report report;
+  report.mutable_moment()->set_training_s(42);
+  ASSERT_TRUE(world.transport.DeliverControl(w0, Kind::kReport, report).ok());
+  EXPECT_EQ(State()["uptime_s"], 42) << "its first step was before this scheduler";
+}
+
 TEST_F(SchedulerRestartTest, WhileItGathersToo) {
   StartWithLog();
   w1 = HelloWorker(-1, 101);

@@ -231,16 +231,22 @@ void MakePrintable(json& value) {
 
 std::string ToJson(const JobStatus& status) {
   const Standings standings = StandingsOf(status);
-  json out = {{"job", status.job.job},          {"phase", status.phase},
-              {"epoch", status.epoch.value()},  {"uptime_s", Seconds(status.uptime)},
-              {"workers", Workers(status)},     {"shards", Shards(status)},
-              {"totals", Totals(status)},       {"pools", Pools(status)},
-              {"rules", status.tables.Rules()}, {"checkpoints", CheckpointState(status)}};
+  json out = {{"job", status.job.job},
+              {"phase", status.phase},
+              {"epoch", status.epoch.value()},
+              {"uptime_s", Seconds(status.now - status.reports.Began(status.started))},
+              {"workers", Workers(status)},
+              {"shards", Shards(status)},
+              {"totals", Totals(status)},
+              {"pools", Pools(status)},
+              {"rules", status.tables.Rules()},
+              {"checkpoints", CheckpointState(status)}};
   // Adds pushes that dead workers cannot report, and pushes that a fuzzy checkpoint did not have.
   out["lacking"] = {{"lost", status.lacking.lost}, {"torn", status.lacking.torn}};
   out["served"] = status.served;
   out["wanted"] = {{"workers", status.job.workers}, {"servers", status.job.servers}};
   if (status.members.gathered()) out["gathered_after_s"] = Seconds(status.gathered_after);
+  if (status.took_over) out["took_over_s"] = Seconds(status.now - status.started);
   out["training_s"] = Seconds(status.reports.Training());
   out["tables"] = Tables(status, standings);
   if (!standings.more.empty()) out["more_tables"] = MoreTables(standings);

@@ -20,7 +20,7 @@ struct JobStatus {
   const JobOptions& job;
   const char* phase;  // gathering, running, ended
   Epoch epoch;
-  Duration uptime;
+  TimePoint started;  // the scheduler
   TimePoint now;
   const Membership& members;
   const TableRegistry& tables;
@@ -31,6 +31,7 @@ struct JobStatus {
   const HeldPushes::Lacking& lacking;
   bool served;              // no worker needs a server any more
   Duration gathered_after;  // from the start of the scheduler, if the job has gathered
+  bool took_over;           // from the log of a scheduler before
 };
 
 [[nodiscard]] std::string ToJson(const JobStatus& status);

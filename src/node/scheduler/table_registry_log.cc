@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "node/map_block.h"
 #include "node/scheduler/table_check.h"
 #include "node/scheduler/table_registry.h"
 
@@ -77,6 +78,7 @@ Status TableRegistry::Apply(const wire::pb::LoggedTable& logged) {
       return InvalidArgument("block {} has {} elements from {} on, wanted some of {} from {} on",
                              block.block(), block.elements(), block.offset(), spec.elements(), elements);
     }
+    LW_RETURN_IF_ERROR(CheckUnmoved(block));
     elements += block.elements();
     blocks_ = std::max<std::uint64_t>(blocks_, block.block() + 1);
   }

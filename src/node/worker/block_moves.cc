@@ -80,12 +80,29 @@ void BlockMoves::OnResumed(WorkerBlock& block, Seq last, ShardPort& port, bool c
   const std::uint64_t lost = gone - std::min(gone, assigns);  // as `pushes` counts, which knows no assigns
   counters_.lost += lost;
   lost_ = true;
+  if (gone_.blocks++ == 0)
+    gone_.first = fmt::format("table \"{}\" block {}", block.table->spec.name, block.id.value());
+  gone_.pushes += lost;
+  gone_.arrays += assigns;
+}
+
+namespace {
+
+std::string Counted(std::uint64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+}  // namespace
+
+void BlockMoves::TellLost(const ShardPort& port) {
+  const Gone gone = std::exchange(gone_, {});
+  if (gone.blocks == 0) return;
   env_.log.Write(
       LogLevel::kWarning,
-      fmt::format("{} lost {} pushes{} of this worker that it had acknowledged: table \"{}\" block {} "
-                  "was taken back to a checkpoint",
-                  port.link().peer(), lost, assigns > 0 ? fmt::format(" and {} arrays", assigns) : "",
-                  block.table->spec.name, block.id.value()));
+      fmt::format("{} lost {}{} of this worker that it had acknowledged: {}{} taken back to a checkpoint",
+                  port.link().peer(), Counted(gone.pushes, "push", "pushes"),
+                  gone.arrays > 0 ? " and " + Counted(gone.arrays, "array", "arrays") : "", gone.first,
+                  gone.blocks > 1 ? fmt::format(" and {} more were", gone.blocks - 1) : " was"));
 }
 
 }  // namespace leeway

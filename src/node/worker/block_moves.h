@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "leeway/env.h"
@@ -51,12 +53,17 @@ class BlockMoves {
   void AskForRest(const TableSet& tables);
 
   // Under a new term: its owner has everything of ours up to `last`, and nothing else. Pushes that are lost
-  // count as such only where `counts`.
+  // count as such only where `counts`; TellLost says so in the log, once for all blocks since its last call.
   void OnResumed(WorkerBlock& block, Seq last, ShardPort& port, bool counts);
+  void TellLost(const ShardPort& port);
   // Whether pushes were lost since the last call.
   [[nodiscard]] bool TakeLost() { return std::exchange(lost_, false); }
 
  private:
+  struct Gone {
+    std::uint64_t pushes = 0, arrays = 0, blocks = 0;
+    std::string first;  // of the blocks
+  };
   void Arm();
 
   Env& env_;
@@ -66,6 +73,7 @@ class BlockMoves {
   Resumed observer_;
   bool asked_ = false;  // a question is under way, or its time is set
   bool lost_ = false;
+  Gone gone_;  // since the last TellLost
   Duration backoff_{};
   TimerId timer_;
 };

@@ -11,7 +11,7 @@ void Communication::Begin(const WorkerTable& table, Iteration iteration, TimePoi
 void Communication::NoteArrival(const WorkerTable& table) {
   if (!account_.IsOpen(table.id)) return;
   const Iteration asked_in = account_.OpenIteration(table.id);
-  account_.Arrived(table.id, table.landing.published(), table.ended_for != kNoWorker, clock_.Now());
+  account_.Arrived(table.id, table.landing.published(), table.ended_held, clock_.Now());
   if (!account_.IsOpen(table.id)) trace_.EndPull(table, asked_in);
 }
 

@@ -68,6 +68,8 @@ void ExchangeTrace::AddFrame(const WorkerIdentity& self, const WorkerTable& of, 
                .at = at,
                .until = trace_->Now(),
                .track = Trace::kNodeTrack});
+  // Before the frame leaves: a server may write the ends of its arrows, also if this process is killed now.
+  trace_->Flush();
 }
 
 }  // namespace leeway

@@ -28,7 +28,8 @@ class ExchangeTrace {
   // The question for the values after `iteration`.
   void BeginPull(const WorkerTable& table, Iteration iteration) const;
   void EndPull(const WorkerTable& table, Iteration iteration) const;
-  // A frame with gradients of these blocks goes to the transport. `of`: one of its tables.
+  // A frame with gradients of these blocks will go to the transport. `of`: one of its tables. The events
+  // survive the death of this process from now on.
   void AddFrame(const WorkerIdentity& self, const WorkerTable& of, Iteration iteration,
                 std::span<const wire::PushEntry> entries) const;
 

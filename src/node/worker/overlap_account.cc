@@ -50,7 +50,8 @@ void OverlapAccount::Ready(TableId table, Iteration iteration, TimePoint at, Tim
   record.iteration = iteration;
   record.ready = at;
   record.open = true;
-  record.sent = record.held = false;
+  record.sent = false;
+  record.held = Duration::zero();
 }
 
 void OverlapAccount::Left(TableId table, Iteration iteration, TimePoint now) {
@@ -61,7 +62,7 @@ void OverlapAccount::Left(TableId table, Iteration iteration, TimePoint now) {
   record.sent = true;
 }
 
-void OverlapAccount::Arrived(TableId table, Iteration progress, bool held, TimePoint now) {
+void OverlapAccount::Arrived(TableId table, Iteration progress, Duration held, TimePoint now) {
   if (!IsOpen(table)) return;
   Record& record = tables_[table.index()];
   if (progress < record.iteration) return;
@@ -113,7 +114,13 @@ void OverlapAccount::Charge(const Record& record, TimePoint from, TimePoint now,
   sums.queue += left - from;
   const TimePoint asked = std::clamp(barrier_passed_, left, arrived);
   sums.held += asked - left;
-  (record.held ? sums.held : sums.wire) += arrived - asked;
+  // An answer says how long the model held it, and not when. The ways there and back count as equally long.
+  const TimePoint sent = std::max(record.sent ? record.left : record.ready, barrier_passed_);
+  const Duration ways = std::max(record.arrived - sent - record.held, Duration::zero());
+  const TimePoint held_from = std::clamp(sent + ways / 2, asked, arrived);
+  const TimePoint held_until = std::clamp(sent + ways / 2 + record.held, held_from, arrived);
+  sums.held += held_until - held_from;
+  sums.wire += arrived - asked - (held_until - held_from);
   sums.held += now - arrived;
 }
 

@@ -27,9 +27,9 @@ namespace leeway {
 // Sums over the iterations since the first gradient.
 struct OverlapTimes {
   Duration communication{0};
-  // The parts of the user's waits. `queue`: the gradient had not left yet. `held`: the answer came last from
-  // a block that held it up for another worker; or the worker waits by its own rule (`bounded`), or at a
-  // barrier. `wire`: the rest, with the transport's queue and the server's work.
+  // The parts of the user's waits. `queue`: the gradient had not left yet. `held`: the synchronization model
+  // held the pull that was answered last; or the worker waits by its own rule (`bounded`), or at a barrier.
+  // `wire`: the rest, with the transport's queue and the server's work.
   Duration queue{0}, held{0}, wire{0};
   Duration delay{0};  // from `ready` to `left`, of all pushes
   std::uint64_t pushes = 0;
@@ -50,8 +50,8 @@ class OverlapAccount {
   void Ready(TableId table, Iteration iteration, TimePoint at, TimePoint now);
   // A frame with a part of the gradient of `iteration` was given to the transport.
   void Left(TableId table, Iteration iteration, TimePoint now);
-  // The values after `progress` are here. `held`: the last answer was held up for another worker.
-  void Arrived(TableId table, Iteration progress, bool held, TimePoint now);
+  // The values after `progress` are here. The synchronization model held the last answer for so long.
+  void Arrived(TableId table, Iteration progress, Duration held, TimePoint now);
   // Whether Arrived would be news.
   [[nodiscard]] bool IsOpen(TableId table) const {
     return table.index() < tables_.size() && tables_[table.index()].open;
@@ -77,8 +77,8 @@ class OverlapAccount {
     TimePoint ready, left, arrived, needed;
     bool open = false;     // ready, and not arrived
     bool sent = false;     // `left` is of this iteration
-    bool held = false;     // as Arrived said it
     bool waiting = false;  // needed, and not released
+    Duration held{0};      // as Arrived said it
     OverlapTimes sums;
   };
 
@@ -86,7 +86,7 @@ class OverlapAccount {
   void BeginBusy(TimePoint at);
   void EndBusy(TimePoint now);
   void Close(Record& record, TimePoint now);
-  // Adds the wait from `from` to `now` to one of the three causes each.
+  // Divides the wait from `from` to `now` by its causes.
   void Charge(const Record& record, TimePoint from, TimePoint now, OverlapTimes& sums) const;
 
   std::vector<Record> tables_;  // by id

@@ -19,8 +19,8 @@ class OverlapAccountTest : public ::testing::Test {
   void Left(TableId table, std::int64_t iteration, std::int64_t ms) {
     account.Left(table, Iteration(iteration), At(ms));
   }
-  void Arrived(TableId table, std::int64_t progress, std::int64_t ms, bool held = false) {
-    account.Arrived(table, Iteration(progress), held, At(ms));
+  void Arrived(TableId table, std::int64_t progress, std::int64_t ms, std::int64_t held_ms = 0) {
+    account.Arrived(table, Iteration(progress), std::chrono::milliseconds(held_ms), At(ms));
   }
   void Needed(TableId table, std::int64_t ms) { account.Needed(table, At(ms), At(ms)); }
   void Released(TableId table, std::int64_t ms) { account.Released(table, At(ms)); }
@@ -56,15 +56,49 @@ TEST_F(OverlapAccountTest, AWaitIsDividedAtTheMomentWhenTheGradientLeft) {
   EXPECT_NEAR(*times.overlap(), 0.1, 1e-9);
 }
 
-TEST_F(OverlapAccountTest, AnAnswerThatWasHeldUpIsChargedToTheOtherWorker) {
+TEST_F(OverlapAccountTest, ThePartOfAWaitInWhichTheModelHeldThePullIsToldApart) {
   Ready(kFirst, 0, 100);
   Left(kFirst, 0, 100);
   Needed(kFirst, 110);
-  Arrived(kFirst, 0, 200, /*held=*/true);
-  Released(kFirst, 230);  // a rule of its own kept the worker for 30 ms more
-  EXPECT_EQ(Ms(account.Of(kFirst).held), 120);
-  EXPECT_EQ(Ms(account.Of(kFirst).wire), 0);
+  Arrived(kFirst, 0, 200, /*held_ms=*/60);  // the ways took 40 ms: it was held from 120 to 180
+  Released(kFirst, 230);                    // a rule of its own kept the worker for 30 ms more
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 60 + 30);
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 10 + 20);
   EXPECT_EQ(Ms(account.Total(At(500)).communication), 130) << "a wait is communication to its end";
+}
+
+TEST_F(OverlapAccountTest, AHoldCountsOnlyWhereTheUserWaited) {
+  Ready(kFirst, 0, 100);
+  Left(kFirst, 0, 100);
+  Needed(kFirst, 170);
+  Arrived(kFirst, 0, 200, /*held_ms=*/60);
+  Released(kFirst, 200);
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 10) << "computing hid the others";
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 20);
+  Ready(kFirst, 1, 300);
+  Left(kFirst, 1, 300);
+  Needed(kFirst, 395);
+  Arrived(kFirst, 1, 400, /*held_ms=*/60);
+  Released(kFirst, 400);
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 10) << "the hold was over before";
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 25);
+}
+
+TEST_F(OverlapAccountTest, AHoldIsNoLongerThanTheCommunicationAroundIt) {
+  Ready(kFirst, 0, 100);
+  Needed(kFirst, 100);
+  Left(kFirst, 0, 130);
+  Arrived(kFirst, 0, 200, /*held_ms=*/4'000'000);  // a peer says what it likes
+  Released(kFirst, 200);
+  EXPECT_EQ(Ms(account.Of(kFirst).queue), 30);
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 70);
+  EXPECT_EQ(Ms(account.Of(kFirst).wire), 0);
+  Ready(kFirst, 1, 300);
+  Left(kFirst, 1, 300);
+  Needed(kFirst, 300);
+  Arrived(kFirst, 1, 310);
+  Released(kFirst, 310);
+  EXPECT_EQ(Ms(account.Of(kFirst).held), 70) << "each iteration has a hold of its own";
 }
 
 TEST_F(OverlapAccountTest, TheWaitBeforeABarrierIsForTheOtherWorkers) {

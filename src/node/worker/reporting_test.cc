@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <optional>
 #include <string>
 
 #include "base/heap_arena.h"
 #include "node/testing/fake_env.h"
 #include "node/worker/testing/link_stub.h"
+#include "node/worker/wait_causes.h"
 #include "sync/sync_policy.h"
 
 namespace leeway {
@@ -62,6 +64,26 @@ class ReportingTest : public ::testing::Test {
     const auto sent = env.transport.TakeSent(to, wire::Kind::kReport);
     return sent.size() == 1 ? testing::ParseAs<wire::pb::Report>(sent[0]) : wire::pb::Report();
   }
+  // A table whose values the user waits for once, for 10 ms.
+  void AddWaitedTable(const std::string& name) {
+    ParameterPair& pair = pairs.emplace_back(2, nullptr, nullptr);
+    ASSERT_TRUE(tables.Create({.name = name, .shape = {2}}, pair).ok());
+    WorkerTable& table = *tables.TakeCreated().at(0);
+    wire::pb::Table map;
+    map.set_name(name);
+    wire::pb::Block* block = map.add_blocks();
+    block->set_block(table.id.value());
+    block->set_term(1);
+    block->set_since(1);
+    block->set_elements(2);
+    ASSERT_TRUE(TableSet::Place(table, map, 1).ok());
+    OverlapAccount& account = communication.account();
+    account.Ready(table.id, Iteration(0), env.clock.now, env.clock.now);
+    account.Needed(table.id, env.clock.now, env.clock.now);
+    env.clock.now += std::chrono::milliseconds(10);
+    account.Arrived(table.id, Iteration(0), Duration(0), env.clock.now);
+    account.Released(table.id, env.clock.now);
+  }
   wire::pb::WhyReply Survey() {
     wire::pb::Why why;
     why.set_request(9);
@@ -80,6 +102,7 @@ class ReportingTest : public ::testing::Test {
   std::unique_ptr<Link> scheduler = links.Make(0, "the scheduler");
   SchedulerRequests requests{env.clock, *scheduler, [](const std::function<void()>&) {}};
   HeapArena arena;
+  std::deque<ParameterPair> pairs;
   TableSet tables{arena};
   WorkerIdentity self;
   WorkerCounters counters;
@@ -129,6 +152,28 @@ TEST_F(ReportingTest, AReportCountsTheCallsOfTheUserAndHasItsFigures) {
   EXPECT_EQ(report.acts(), 2U);
   EXPECT_EQ(report.iteration(), 4);
   EXPECT_EQ(report.values().at("loss"), 0.5);
+}
+
+TEST_F(ReportingTest, TablesWhoseNamesBeginAlikeShareTheirFiguresOfOverlap) {
+  const std::string same(WaitCauses::kNameBytesMax, 'x');
+  AddWaitedTable(same + ".weight");
+  AddWaitedTable(same + ".bias");
+  AddWaitedTable("other");
+  reporting.Report();
+  const wire::pb::Report report = OneReport();
+  EXPECT_DOUBLE_EQ(report.values().at("overlap.wire." + same), 0.02);
+  EXPECT_DOUBLE_EQ(report.values().at("overlap.communication." + same), 0.02);
+  EXPECT_DOUBLE_EQ(report.values().at("overlap.wire.other"), 0.01);
+  EXPECT_DOUBLE_EQ(report.values().at("overlap.wire_s"), 0.03);
+}
+
+// Half a character in a figure's name would make the report unreadable.
+TEST_F(ReportingTest, ALongNameIsCutBetweenTwoCharacters) {
+  const std::string cut =
+      "xx" + std::string("\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac");
+  AddWaitedTable(cut + "\u20ac");
+  reporting.Report();
+  EXPECT_DOUBLE_EQ(OneReport().values().at("overlap.wire." + cut), 0.01);
 }
 
 TEST_F(ReportingTest, TheUserWaitsIfItSaysSoOrElseIfACallIsOpen) {

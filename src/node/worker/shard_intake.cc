@@ -85,6 +85,7 @@ Status ShardIntake::OnResumed(Training& training, ShardPort& port, std::span<con
     // The scheduler counts for a worker that has left.
     moves_.OnResumed(*block, entry.last, port, !self_.observer);
   }
+  moves_.TellLost(port);
   reads_.Send(training.ports());
   return Status::Ok();
 }

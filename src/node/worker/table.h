@@ -124,6 +124,7 @@ struct alignas(64) WorkerTable {
   WorkerBlock* ended_by =
       nullptr;  // of the waits open: what came last, was left out, or held the iteration up
   WorkerId ended_for = kNoWorker;   // of the same: the worker that its answer was held up for
+  Duration ended_held{0};           // of the same: how long the synchronization model held it
   std::vector<WorkerBlock> blocks;  // fixed once placed: ports and the block index point into it
   ParameterPair& pair;
   PairLanding landing;

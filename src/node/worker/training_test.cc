@@ -43,7 +43,7 @@ class TrainingTest : public ::testing::Test {
     env.transport.sent.clear();
   }
   // The shard answers a pull with new values.
-  void Answer(std::int64_t progress, std::uint64_t version) {
+  void Answer(std::int64_t progress, std::uint64_t version, std::uint32_t held_us = 0) {
     wire::Answers answers;
     answers.worker = WorkerId(1);
     answers.incarnation = Incarnation(1);
@@ -54,6 +54,7 @@ class TrainingTest : public ::testing::Test {
     while (entry.ask > Ask(1) && pull.ProgressOf(entry.ask) != Iteration(progress)) --entry.ask;
     entry.v_train = Iteration(progress + 1);
     entry.version = Version(version);
+    entry.held_us = held_us;
     entry.SetWhole(8);
     answers.entries.push_back(entry);
     std::vector<std::byte> body;
@@ -160,6 +161,18 @@ TEST_F(TrainingTest, TheAccountOfOverlapHasWhatWasHiddenAndWhatWasWaitedFor) {
   EXPECT_EQ(times.pushes, 1U);
   EXPECT_EQ(times.delay, std::chrono::seconds(1));
   EXPECT_EQ(training.overlap().Total(env.clock.now).communication, times.communication);
+}
+
+TEST_F(TrainingTest, TheTimeThatTheModelHeldThePullIsToldApartFromTheWayAndTheServer) {
+  Start();
+  ASSERT_TRUE(Push().ok());
+  training.Clock(std::nullopt);
+  training.Sync(w, Into(usable), env.clock.now);
+  env.Advance(std::chrono::seconds(5));
+  Answer(0, 2, /*held_us=*/3'000'000);
+  ASSERT_TRUE(usable.has_value() && usable->ok());
+  EXPECT_EQ(training.overlap().Of(w).held, std::chrono::seconds(3));
+  EXPECT_EQ(training.overlap().Of(w).wire, std::chrono::seconds(2));
 }
 
 TEST_F(TrainingTest, WithoutOverlapPullsWaitForTheBarrier) {

@@ -204,6 +204,7 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   if (has_values) block.seen = block.term;
   table.ended_by = &block;
   table.ended_for = entry.held_for;
+  table.ended_held = std::chrono::microseconds(entry.held_us);
   if (table.IsOwnClock()) {
     block.pull.Settle(*progress);
     return own_pulls_.OnAnswer(table, has_values, ports_);

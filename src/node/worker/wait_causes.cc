@@ -6,9 +6,18 @@
 
 namespace leeway {
 
+std::string_view WaitCauses::ShortName(std::string_view name) {
+  std::size_t end = std::min(name.size(), kNameBytesMax);
+  const auto continues = [name](std::size_t at) {
+    return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U;
+  };
+  while (end > 0 && end < name.size() && continues(end)) --end;
+  return name.substr(0, end);
+}
+
 std::uint64_t& WaitCauses::Of(std::map<std::string, std::uint64_t>& causes, std::string_view kind,
                               std::string_view name) {
-  std::string key = fmt::format("{}.{}", kind, name.substr(0, kNameBytesMax));
+  std::string key = fmt::format("{}.{}", kind, ShortName(name));
   if (!causes.contains(key)) {
     const std::string prefix = fmt::format("{}.", kind);
     const auto of_kind = std::ranges::count_if(

@@ -16,6 +16,9 @@ class WaitCauses {
   static constexpr std::size_t kCausesMax = 32;     // of each kind
   static constexpr std::size_t kNameBytesMax = 40;  // of a table's name; figures have short names
 
+  // The beginning of a table's name, for a figure. It ends between two characters of UTF-8: a report with
+  // half a character could not be read.
+  [[nodiscard]] static std::string_view ShortName(std::string_view name);
   // The waits for this cause so far, in nanoseconds: an entry of `causes`, which is keyed "server.0" or
   // "table.w" and keeps its entries where they are.
   [[nodiscard]] static std::uint64_t& Of(std::map<std::string, std::uint64_t>& causes, std::string_view kind,

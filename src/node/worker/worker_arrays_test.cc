@@ -247,7 +247,7 @@ TEST_F(WorkerArraysTest, AnAssignThatAServerLosesIsNoLostPush) {
   Control(scheduler, wire::Kind::kTableMap, map);
   Resumed(0, 2, 0, 2);
   EXPECT_EQ(node->counters().lost, 1U) << "the gradient, of one push";
-  EXPECT_THAT(env.log.lines.back(), HasSubstr("lost 1 pushes and 1 arrays"));
+  EXPECT_THAT(env.log.lines.back(), HasSubstr("lost 1 push and 1 array of"));
 }
 
 }  // namespace

@@ -63,22 +63,22 @@ void ReportWaits(const WorkerView& view, const WorkerCounters& counters, wire::p
   std::ranges::partial_sort(waited_for, waited_for.begin() + static_cast<std::ptrdiff_t>(named),
                             std::ranges::greater(), &WorkerBlock::waited);
   for (const WorkerBlock* block : std::span(waited_for).first(named)) {
-    const std::string_view table(block->table->spec.name);
-    values[fmt::format("wait.block.{}/{}", table.substr(0, WaitCauses::kNameBytesMax), block->index)] +=
-        Seconds(block->waited);
+    const std::string_view table = WaitCauses::ShortName(block->table->spec.name);
+    values[fmt::format("wait.block.{}/{}", table, block->index)] += Seconds(block->waited);
   }
 }
 
 // A report names so many tables: those whose values were waited for longest.
 constexpr std::size_t kOverlapTablesNamed = 8;
 
-// "overlap.wire_s" of the worker, "overlap.wire.fc.weight" of a table.
+// "overlap.wire_s" of the worker, "overlap.wire.fc.weight" of a table, or of the tables that share a short
+// name.
 void ReportOverlapOf(const std::string& end, const OverlapTimes& times, wire::pb::Report& report) {
   auto& values = *report.mutable_values();
-  values["overlap.communication" + end] = Seconds(times.communication);
-  values["overlap.queue" + end] = Seconds(times.queue);
-  values["overlap.held" + end] = Seconds(times.held);
-  values["overlap.wire" + end] = Seconds(times.wire);
+  values["overlap.communication" + end] += Seconds(times.communication);
+  values["overlap.queue" + end] += Seconds(times.queue);
+  values["overlap.held" + end] += Seconds(times.held);
+  values["overlap.wire" + end] += Seconds(times.wire);
 }
 
 void ReportOverlap(const WorkerView& view, wire::pb::Report& report) {
@@ -98,8 +98,7 @@ void ReportOverlap(const WorkerView& view, wire::pb::Report& report) {
   std::ranges::partial_sort(waited_for, waited_for.begin() + static_cast<std::ptrdiff_t>(named),
                             std::ranges::greater(), &std::pair<Duration, const WorkerTable*>::first);
   for (const auto& [waited, table] : std::span(waited_for).first(named)) {
-    const std::string_view name(table->spec.name);
-    ReportOverlapOf(fmt::format(".{}", name.substr(0, WaitCauses::kNameBytesMax)), view.overlap.Of(table->id),
+    ReportOverlapOf(fmt::format(".{}", WaitCauses::ShortName(table->spec.name)), view.overlap.Of(table->id),
                     report);
   }
 }

@@ -41,7 +41,7 @@ void SendQueue::EndFrame() {
 
 void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
                      const FrameOrder& order) {
-  const bool commit = bytes_ < kCommitBytes || order.kind == FrameOrder::Kind::kInOrder;
+  const bool commit = bytes_ < ahead_bytes_ || order.kind == FrameOrder::Kind::kInOrder;
   if (waiting_.empty() && commit) return Commit(kind, body, payload);
   std::uint64_t bytes = wire::kHeaderBytes + body.size();
   waiting_copied_bytes_ += bytes;
@@ -55,7 +55,7 @@ void SendQueue::Push(std::uint8_t kind, std::span<const std::byte> body, std::sp
 }
 
 void SendQueue::CommitWaiting() {
-  while (!waiting_.empty() && bytes_ < kCommitBytes) {
+  while (!waiting_.empty() && bytes_ < ahead_bytes_) {
     const Waiting frame = waiting_.TakeFirst();
     --waiting_frames_;
     waiting_copied_bytes_ -= wire::kHeaderBytes + frame.body.size();

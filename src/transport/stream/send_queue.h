@@ -4,7 +4,7 @@
 // many small frames leave as one piece; large payload pieces are pinned where they lie. Knows no socket.
 // Belongs to a connection.
 //
-// The queue commits frames to their places up to kCommitBytes ahead. Frames beyond that wait, and leave in
+// The queue commits frames to their places up to so many bytes ahead. Frames beyond that wait, and leave in
 // the order of wire::SendOrder.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "leeway/transport.h"
+#include "transport/stream/send_ahead.h"
 #include "wire/send_order.h"
 
 namespace leeway {
@@ -27,8 +28,8 @@ class SendQueue {
   // Pieces of fewer bytes than `copy_bytes_max` are copied.
   explicit SendQueue(std::size_t copy_bytes_max) : copy_bytes_max_(copy_bytes_max) {}
 
-  // So much is ready for the next write, and no more is committed than that needs.
-  static constexpr std::uint64_t kCommitBytes = 256 * 1024;
+  // The queue commits no further frame once so many bytes are committed.
+  void SetAhead(std::uint64_t bytes) { ahead_bytes_ = bytes; }
 
   void Push(std::uint8_t kind, std::span<const std::byte> body, std::span<const Pinned> payload,
             const FrameOrder& order = {});
@@ -85,6 +86,7 @@ class SendQueue {
   void EndFrame();
 
   std::size_t copy_bytes_max_;
+  std::uint64_t ahead_bytes_ = SendAhead::kMost;
   std::deque<Run> runs_;
   std::size_t front_consumed_ = 0;
   std::uint64_t bytes_ = 0;         // committed

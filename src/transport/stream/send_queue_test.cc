@@ -125,7 +125,7 @@ std::vector<int> KindsThatLeave(SendQueue& queue, std::size_t frame_bytes) {
 
 TEST(SendQueueTest, FramesBeyondWhatIsCommittedLeaveByPriority) {
   SendQueue queue(kCopyBelow);
-  const auto pin = std::make_shared<std::string>(SendQueue::kCommitBytes, 'x');
+  const auto pin = std::make_shared<std::string>(SendAhead::kMost, 'x');
   const std::size_t frame_bytes = wire::kHeaderBytes + pin->size();
   const auto push = [&](std::uint8_t kind, std::uint8_t priority) {
     const BlockId block(kind);
@@ -150,7 +150,7 @@ TEST(SendQueueTest, FramesBeyondWhatIsCommittedLeaveByPriority) {
 
 TEST(SendQueueTest, AFrameInOrderStaysBehindThoseThatWait) {
   SendQueue queue(kCopyBelow);
-  const std::string body(2 * SendQueue::kCommitBytes, 'x');
+  const std::string body(2 * SendAhead::kMost, 'x');
   queue.Push(1, QueueBytes(body), {}, {FrameOrder::Kind::kByPriority, 3, {}});
   queue.Push(2, QueueBytes(body), {}, {FrameOrder::Kind::kByPriority, 3, {}});
   queue.Push(3, QueueBytes(body), {});

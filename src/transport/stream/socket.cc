@@ -1,7 +1,7 @@
 #include "transport/stream/socket.h"
 
+#include <linux/tcp.h>  // its tcp_info has more than that of netinet/tcp.h
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,11 +16,22 @@ Result<Socket> Socket::Open(int family) {
   return Socket(fd);
 }
 
-void Socket::Tune(int notsent_lowat_bytes) const {
-  // Fails on a Unix socket, which needs neither.
+void Socket::Tune() const {
+  // Fails on a Unix socket, which does not need it.
   const int on = 1;
   setsockopt(fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  setsockopt(fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &notsent_lowat_bytes, sizeof(notsent_lowat_bytes));
+}
+
+void Socket::LimitUnsent(std::uint64_t bytes) const {
+  const auto limit = static_cast<int>(bytes);
+  setsockopt(fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &limit, sizeof(limit));
+}
+
+std::uint64_t Socket::DeliveryRate() const {
+  tcp_info info{};
+  socklen_t bytes = sizeof(info);
+  if (getsockopt(fd(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return 0;
+  return info.tcpi_delivery_rate;
 }
 
 Socket::Process Socket::PeerProcess() const {

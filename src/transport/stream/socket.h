@@ -15,8 +15,12 @@ class Socket {
   explicit Socket(int fd) : descriptor_(fd) {}
 
   [[nodiscard]] static Result<Socket> Open(int family);
-  // Sets TCP_NODELAY, since the transport batches frames, and bounds the unsent bytes that the kernel takes.
-  void Tune(int notsent_lowat_bytes) const;
+  // Sets TCP_NODELAY, since the transport batches frames.
+  void Tune() const;
+  // Of TCP: the kernel takes no more once it has so many bytes that are not in flight yet.
+  void LimitUnsent(std::uint64_t bytes) const;
+  // Of TCP: bytes a second that the kernel last saw arrive while it had enough to send. 0: not known.
+  [[nodiscard]] std::uint64_t DeliveryRate() const;
   [[nodiscard]] int fd() const { return descriptor_.fd(); }
   // The process at the other end of a Unix socket.
   struct Process {

@@ -38,18 +38,33 @@ void SocketConnection::Adopt(Socket socket) {
 void SocketConnection::Take(Socket socket) {
   watch_.reset();
   socket_ = std::move(socket);
-  socket_.Tune(context_.options.notsent_lowat_bytes);
+  socket_.Tune();
+  ahead_ = SendAhead();
   reader_.emplace(static_cast<wire::FrameSink&>(*this), context_.options.staging_bytes);
   SetCarriers(FrameLimits::Carriers::kStream);
 }
 
 void SocketConnection::Watch() {
+  ApplyAhead();
   watch_.emplace(
       context_.loop, socket_.fd(), [this] { events_.OnReadable(); },
       [this] {
         waiting_ = false;
+        AdaptAhead();
         events_.OnWritable();
       });
+}
+
+void SocketConnection::AdaptAhead() {
+  const TimePoint now = context_.loop.TurnTime();
+  if (over_unix_ || !ahead_.MayLook(now)) return;
+  const std::uint64_t rate = socket_.DeliveryRate();
+  if (rate > 0 && ahead_.OnRate(rate, now)) ApplyAhead();
+}
+
+void SocketConnection::ApplyAhead() {
+  queue_.SetAhead(ahead_.bytes());
+  if (!over_unix_) socket_.LimitUnsent(ahead_.bytes());
 }
 
 int SocketConnection::ConnectError() const {

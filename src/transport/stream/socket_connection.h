@@ -119,6 +119,9 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   [[nodiscard]] bool CarriesMore() const { return limits_.carriers != FrameLimits::Carriers::kStream; }
   void Take(Socket socket);
   void Watch();
+  // Follows the rate of the connection; tells the queue and the kernel.
+  void AdaptAhead();
+  void ApplyAhead();
   // Calls recv, and hands on the descriptors that come along.
   [[nodiscard]] ssize_t ReceiveInto(std::span<std::byte> space);
   [[nodiscard]] ssize_t SendPieces(std::span<iovec> pieces, int descriptor) const;
@@ -131,6 +134,7 @@ class SocketConnection final : public NoteStream, private wire::FrameSink {
   bool waiting_ = false;
   TimePoint last_progress_;
   TimePoint last_received_ = TimePoint::min();
+  SendAhead ahead_;
   SendQueue queue_;
   std::optional<wire::FrameReader> reader_;  // a new one with every socket
   Socket socket_;

@@ -46,9 +46,6 @@ struct StreamOptions {
   // Memory that the peer has done with is let go when something comes from it or is sent to it, and else this
   // often.
   std::chrono::milliseconds collect_every{50};
-  // Unsent bytes in the kernel, beyond those in flight. Small, so that a later frame that matters more is not
-  // stuck behind megabytes that the kernel holds.
-  int notsent_lowat_bytes = 256 * 1024;
   // Bytes written, and bytes read, for one connection in one turn of the loop, so that one busy peer cannot
   // starve the others, nor sending starve receiving.
   std::size_t turn_write_bytes_max = std::size_t{2} << 20;
