@@ -230,3 +230,28 @@ def test_what_relay_lacks_is_refused_by_name(alone):
         lw.set_sync("ssp:3")
     with pytest.raises(InvalidArgument, match="no rule sets apply relay"):
         lw.set_sync("bsp", apply="relay")
+
+
+def test_layers_that_thaw_and_groups_that_come_later_are_refused(alone):
+    model = small.model()
+    frozen = next(iter(model.parameters())).requires_grad_(False)
+    optimizer = small.distributed(model, apply="relay")
+    train(model, optimizer, [0])
+    with pytest.raises(FailedPrecondition, match="add_param_group.*add the group before"):
+        optimizer.add_param_group({"params": [nn.Parameter(torch.zeros(2))]})
+    frozen.requires_grad_(True)
+    with pytest.raises(FailedPrecondition, match="was frozen.*freeze it afterwards"):
+        train(model, optimizer, [1])
+
+
+def test_a_script_that_clips_by_itself_is_told_once_and_trains_as_without_leeway(alone, capfd):
+    plain, model = small.model(), small.model()
+    optimizer = small.distributed(model, apply="relay")
+    for net, step_of in ((plain, small.sgd(plain)), (model, optimizer)):
+        for step in range(3):
+            step_of.zero_grad()
+            small.loss(net, step).backward()
+            torch.nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+            step_of.step()
+    assert same(model, plain)
+    assert capfd.readouterr().err.count("gradients leave at step()") == 1
