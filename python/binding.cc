@@ -207,13 +207,14 @@ void BindMembership(WorkerClass& type) {
                   py::arg("trace_steps") = "", py::arg("plugins") = std::vector<std::string>())
       .def_static("alone", &Client::Alone, NoGil(), py::arg("sync"), py::arg("apply"), py::arg("block_bytes"),
                   py::arg("wait_max_s"), py::arg("pull") = "full", py::arg("exchange") = "every:1",
-                   py::arg("rules") = std::vector<std::string>(),
-                   py::arg("plugins") = std::vector<std::string>(), py::arg("priorities") = true,
-                   py::arg("pull_at") = "ready")
+                  py::arg("rules") = std::vector<std::string>(),
+                  py::arg("plugins") = std::vector<std::string>(), py::arg("priorities") = true,
+                  py::arg("pull_at") = "ready")
       .def("close", &Client::Close, NoGil())
       .def_property_readonly("rank", [](Client& c) { return c.worker()->rank().value(); })
       .def_property_readonly("size", [](Client& c) { return c.worker()->size(); })
       .def_property_readonly("job_sync", [](Client& c) { return c.worker()->job().sync; })
+      .def_property_readonly("job_apply", [](Client& c) { return c.worker()->job().apply; })
       .def_property_readonly("job_pull", [](Client& c) { return c.worker()->job().pull; })
       .def_property_readonly("job_exchange", [](Client& c) { return c.worker()->job().exchange; })
       .def_property_readonly("goes_on", [](Client& c) { return c.worker()->goes_on(); })
@@ -263,8 +264,10 @@ void BindIterations(WorkerClass& type) {
           NoGil(), py::arg("group") = py::none())
       .def(
           "sync",
+          // 0: no rank has given a gradient (apply relay).
           [](Client& c, std::uint32_t table) {
-            return reinterpret_cast<Address>(Check(c.worker()->Sync(TableId(table))).data());
+            const std::span<const float> values = Check(c.worker()->Sync(TableId(table)));
+            return values.empty() ? Address{0} : reinterpret_cast<Address>(values.data());
           },
           NoGil())
       .def(

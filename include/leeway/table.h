@@ -25,7 +25,7 @@ struct TableSpec {
   TableClock clock = TableClock::kJob;
   NonFinite nonfinite = NonFinite::kRefuse;
   std::string sync = {};       // spec string; empty: the job's
-  std::string apply = {};      // empty: the default of the sync model
+  std::string apply = {};      // empty: the default of the sync model; "relay": workers step (Worker::Sync)
   std::string optimizer = {};  // empty: sgd
   // Tables that are stepped together: Worker::Clock(group) ends an iteration of one group. Only workers know
   // groups; all workers give the same.

@@ -216,6 +216,11 @@ class Worker {
   virtual Status Clock(std::uint32_t group) = 0;
   // Waits until the table may be used in this iteration, swaps its buffers if newer values are there, and
   // returns the buffer in use. The buffer does not change until the first Sync of a later iteration.
+  //
+  // Under apply=relay the servers step nothing. Sync returns the initial values before the first Clock, and
+  // after each Clock the mean gradient of the iteration that it ended: sum(samples * g) / sum(samples) * d/N,
+  // where d of N members gave one. It returns an empty span if nobody gave one. The user then steps a copy of
+  // the parameters of its own.
   virtual Result<std::span<const float>> Sync(TableId table) = 0;
   // True if Sync would not wait for values. Under `bounded` Sync may still wait for verdicts.
   [[nodiscard]] virtual bool Ready(TableId table) const = 0;

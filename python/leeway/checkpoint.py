@@ -24,7 +24,7 @@ from leeway import plain_state
 from leeway.errors import InvalidArgument, LeewayError, NotFound, ResourceExhausted
 
 MANIFEST_FORMAT, SHARD_FORMAT, RANK_FORMAT = 3, 2, 1
-OWN = re.compile(r"(broadcast|buffers)\.\d+|push_pull/.*")  # tables that leeway.torch made for itself
+OWN = re.compile(r"(broadcast|buffers)\.\d+|(push_pull|relay)/.*")  # tables that leeway.torch made for itself
 MANIFEST = "manifest.json"
 FOLDER = re.compile(r"checkpoint-(\d{8,})")
 RECORD_HEAD = struct.Struct("<IIQQ")  # magic, body bytes, payload bytes, checksum
@@ -161,9 +161,25 @@ class Checkpoint:
         ranks = self.manifest["ranks"]
         return self._torch_state(ranks[0]).get("other_names", {}) if ranks else {}
 
+    def replicas(self):
+        """Returns the parameters that ranks step by themselves (apply="relay"), as tensors by the names of their tables. The
+        servers have gradients instead. Raises if no rank has given them."""
+        names = [name for name, table in self.tables.items() if table["apply"].partition(":")[0] == "relay" and not OWN.fullmatch(name)]
+        if not names:
+            return {}
+        for rank in self.manifest["ranks"]:
+            found = self._own_state(rank).get("relay", {}).get("tables", {})
+            if all(name in found for name in names):
+                return {name: found[name] for name in names}
+        raise NotFound(f"{self.path}: the parameters of {names[0]!r} are in no state of a rank (apply=\"relay\": the servers have "
+                       "gradients of it, and ranks the parameters); take another checkpoint")
+
     def _torch_state(self, rank):
+        return self._own_state(rank).get("torch", {})
+
+    def _own_state(self, rank):
         state = self.rank_state(rank)
-        return plain_state.decode(state).get("own", {}).get("torch", {}) if plain_state.is_encoded(state) else {}
+        return plain_state.decode(state).get("own", {}) if plain_state.is_encoded(state) else {}
 
 
 def newest_in(path):
@@ -200,7 +216,9 @@ def export_state(checkpoint):
     end with them. Tied parameters have all their names. It leaves out tables that leeway.torch made for itself."""
     import torch
     source = Checkpoint(checkpoint)
-    state = {name: torch.from_numpy(source.values(name)) for name in source.tables if not OWN.fullmatch(name)}
+    replicas = source.replicas()
+    state = {name: torch.from_numpy(source.values(name)) if name not in replicas else replicas[name]
+             for name in source.tables if not OWN.fullmatch(name)}
     state.update((name, state[table]) for name, table in source.other_names().items() if table in state)
     return {**source.common_buffers(), **state}
 
@@ -211,6 +229,9 @@ def import_state(state, folder, like):
     The optimizer's state is zero, and no sums are open. Ranks keep their states, with the buffers of the state_dict.
     """
     source = Checkpoint(like)
+    if replicas := source.replicas():
+        raise InvalidArgument(f"{source.path}: {next(iter(replicas))!r} is stepped by the ranks (apply=\"relay\"), whose states an import "
+                              "does not change; load the state_dict in the script, before the first forward pass")
     values = {name: _fitting(name, state, source.tables[name]) if not OWN.fullmatch(name) else
               source.values(name).reshape(-1) for name in source.tables}
     buffers = {name for rank in source.manifest["ranks"] for name in source.buffers(rank)}

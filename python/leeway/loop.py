@@ -55,7 +55,8 @@ def register_state(name, state=None, save=None, load=None):
         raise InvalidArgument(f"register_state: {name!r}: wanted an object, or both save= and load=")
     if state is not None:
         save, load = _calls_of(name, state)
-    return _session.current().state.add(name, save, load)
+    # As learning-rate schedulers of torch keep it.
+    return _session.current().state.add(name, save, load, is_schedule=hasattr(state, "last_epoch"))
 
 
 def _calls_of(name, state):

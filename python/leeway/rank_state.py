@@ -19,6 +19,7 @@ class RankState:
         self._own = {"python": (random.getstate, random.setstate),
                      "numpy": (lambda: np.random.get_state(legacy=False), np.random.set_state)}
         self._parts = {}
+        self._schedules = set()  # names of parts
         self.in_loop = False    # iterations() gives the state, not step()
         self._trained = False   # an iteration has ended here: too late to restore
         data = worker.restored_state()
@@ -34,11 +35,14 @@ class RankState:
     def add_own(self, name, save, load):
         self._own[name] = (save, load)
 
-    def add(self, name, save, load):
-        """Registers a part; true if the checkpoint that the job began from had its state, which is now loaded."""
+    def add(self, name, save, load, is_schedule=False):
+        """Registers a part; true if the checkpoint that the job began from had its state, which is now loaded. A schedule is the
+        same on all ranks."""
         if name in self._parts:
             raise AlreadyExists(f"register_state: there is a state named {name!r} already; give another name")
         self._parts[name] = (save, load)
+        if is_schedule:
+            self._schedules.add(name)
         restored = name in self._restored
         if restored:
             load(self._restored.pop(name))
@@ -52,6 +56,20 @@ class RankState:
         for name, (_, load) in self._own.items():
             if name in self._restored_own:
                 load(self._restored_own[name])
+
+    def restore_part(self, name):
+        """Loads one of Leeway's own parts again. REQUIRES: restores(name)."""
+        _, load = self._own[name]
+        load(self._restored_own[name])
+
+    def schedules(self):
+        """Returns the states of the registered schedules by their names."""
+        return {name: self._parts[name][0]() for name in sorted(self._schedules)}
+
+    def take_schedules(self, states):
+        """Loads schedules() of another rank into those of the same names."""
+        for name in self._schedules & states.keys():
+            self._parts[name][1](states[name])
 
     def begin_loop(self):
         self.in_loop = True

@@ -42,6 +42,7 @@ class Session:
         self.state = RankState(worker)  # this rank's part of checkpoints
         self.local_rank = worker.rank if local_rank is None else local_rank
         self.torch_state = None     # LocalState of leeway.torch
+        self.lockstep = None        # of leeway.torch, once an optimizer steps on the ranks
         self._kept = []             # memory that the worker may still use after an error
 
     def next_name(self, kind):
@@ -69,9 +70,15 @@ class Session:
 
     def clock(self, group=None):
         """Ends an iteration of one group of tables (the number of their optimizer), or of all tables."""
+        self.state.ended_iteration(self.advance(group))
+
+    def advance(self, group=None):
+        """Does the same, but does not give this rank's state to a checkpoint. Returns whether one wants it."""
+        if self.lockstep is not None:
+            self.lockstep.note_iteration()
         wanted = self.worker.clock(group)
         self.iteration += 1
-        self.state.ended_iteration(wanted)
+        return wanted
 
     def finish(self):
         """Leaves the counts, waits for the last member, takes the final values."""
@@ -79,6 +86,8 @@ class Session:
             return
         for optimizer in self.optimizers:
             optimizer.broadcast_missing()
+        if self.lockstep is not None:
+            self.lockstep.finish()
         if self.torch_state is not None:
             self.torch_state.give_buffers()
         self.worker.finish()

@@ -19,11 +19,29 @@ constexpr double kCompensationMax = 1e6;
 constexpr std::int64_t kVersionsDefault = 8;
 constexpr std::int64_t kVersionsMax = 1024;
 
-Result<ApplyMode> MakeAggregate(std::string_view text, const PolicyConfig& config, const SyncModel& model) {
-  ApplyMode mode{.kind = ApplyMode::Kind::kAggregate};
+Result<bool> IsOrdered(const PolicyConfig& config) {
   LW_ASSIGN_OR_RETURN(const std::string reduce,
                       config.KeyedOneOf("reduce", {"arrival", "ordered"}, "arrival"));
-  mode.ordered = reduce == "ordered";
+  return reduce == "ordered";
+}
+
+Result<ApplyMode> MakeRelay(std::string_view text, const PolicyConfig& config, const SyncModel& model) {
+  ApplyMode mode{.kind = ApplyMode::Kind::kAggregate, .window = kWindowMin, .relay = true};
+  LW_ASSIGN_OR_RETURN(mode.ordered, IsOrdered(config));
+  // A worker that ran ahead, or left an iteration out, would lack a mean that the others have stepped with.
+  if (model.Lead() != 0 || model.SumsAhead() || model.ForWorker() != WorkerRule{}) {
+    return InvalidArgument(
+        "apply \"{}\": workers step by themselves, each with the mean of every iteration, so they wait for "
+        "each other: got a sync model whose pull condition is \"{}\", wanted bsp; use sync \"bsp\", or apply "
+        "immediate or aggregate with an optimizer of the servers",
+        text, model.PullCondition());
+  }
+  return mode;
+}
+
+Result<ApplyMode> MakeAggregate(std::string_view text, const PolicyConfig& config, const SyncModel& model) {
+  ApplyMode mode{.kind = ApplyMode::Kind::kAggregate};
+  LW_ASSIGN_OR_RETURN(mode.ordered, IsOrdered(config));
   constexpr std::int64_t kNotGiven = 0;
   LW_ASSIGN_OR_RETURN(const std::int64_t window, config.KeyedIntInRange("window", 1, kWindowMax, kNotGiven));
   const std::optional<std::int64_t> lead = model.Lead();
@@ -82,13 +100,17 @@ Result<ApplyMode> MakeApplyMode(std::string_view spec, const SyncModel& model) {
     LW_ASSIGN_OR_RETURN(mode, MakeAggregate(text, config, model));
   } else if (config.name() == "immediate") {
     LW_ASSIGN_OR_RETURN(mode, MakeImmediate(text, config, model));
+  } else if (config.name() == "relay") {
+    LW_ASSIGN_OR_RETURN(mode, MakeRelay(text, config, model));
   } else {
-    const std::vector<std::string> known = {"aggregate", "immediate"};
-    return InvalidArgument("unknown apply mode \"{}\"; known: aggregate, immediate{}", config.name(),
+    const std::vector<std::string> known = {"aggregate", "immediate", "relay"};
+    return InvalidArgument("unknown apply mode \"{}\"; known: aggregate, immediate, relay{}", config.name(),
                            DidYouMean(config.name(), known));
   }
   LW_RETURN_IF_ERROR(config.Finish());
   return mode;
 }
+
+bool NamesRelay(std::string_view spec) { return spec == "relay" || spec.starts_with("relay:"); }
 
 }  // namespace leeway

@@ -1,5 +1,5 @@
 // ApplyMode: what a block does with a push; parsed from `immediate`, `immediate:scale=staleness`,
-// `immediate:dc=0.04,dc_versions=8`, `aggregate:reduce=ordered,window=2`.
+// `immediate:dc=0.04,dc_versions=8`, `aggregate:reduce=ordered,window=2`, `relay`, `relay:reduce=ordered`.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,9 @@ struct ApplyMode {
   enum class Kind : std::uint8_t { kImmediate, kAggregate } kind = Kind::kImmediate;
   bool ordered = false;     // aggregate: sum by (rank, incarnation), whatever the arrival order
   std::int64_t window = 2;  // aggregate: open iterations
+  // Aggregate: the mean of an iteration becomes the content of the block, and workers step with it
+  // themselves.
+  bool relay = false;
   // Immediate: the step is divided by max(1, (version - base_version) / N). lr is divided by N already, so
   // that one step of every member is one iteration's worth; the age of a gradient is counted alike.
   bool scale_by_staleness = false;
@@ -26,7 +29,11 @@ struct ApplyMode {
 
 // Parses `spec` (empty: the model's default) and checks that it fits the model: aggregate needs a bounded
 // lead and a window of at least lead + 2 (window=2 by default, or wider when the model needs it and the spec
-// names none). A model that sums ahead needs aggregate.
+// names none). A model that sums ahead needs aggregate. Relay needs a model under which every member waits
+// for all others.
 [[nodiscard]] Result<ApplyMode> MakeApplyMode(std::string_view spec, const SyncModel& model);
+
+// Whether the spec names relay, whatever its arguments.
+[[nodiscard]] bool NamesRelay(std::string_view spec);
 
 }  // namespace leeway

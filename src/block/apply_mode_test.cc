@@ -42,6 +42,28 @@ TEST(ApplyModeTest, StalenessIsLookedAtWhenAskedForOnly) {
   EXPECT_EQ(ApplyFor("asp", "immediate:dc=2")->dc_versions, 8U);
 }
 
+TEST(ApplyModeTest, RelayIsAggregateForModelsInLockstep) {
+  for (const char* sync : {"bsp", "ssp:0"}) {
+    const auto mode = ApplyFor(sync, "relay");
+    ASSERT_TRUE(mode.ok()) << mode.status().ToString();
+    EXPECT_TRUE(mode->relay);
+    EXPECT_EQ(mode->kind, ApplyMode::Kind::kAggregate);
+    EXPECT_EQ(mode->window, 2);
+    EXPECT_FALSE(mode->ordered);
+  }
+  EXPECT_TRUE(ApplyFor("bsp", "relay:reduce=ordered")->ordered);
+  EXPECT_FALSE(ApplyFor("bsp", "aggregate")->relay);
+  for (const char* sync : {"asp", "ssp:1", "drop:1", "psp:1,0", "ssptable:0", "bounded:0", "pssp:3,0.5"}) {
+    const auto mode = ApplyFor(sync, "relay");
+    ASSERT_FALSE(mode.ok()) << sync;
+    EXPECT_THAT(mode.status().message(), HasSubstr("wanted bsp; use sync \"bsp\"")) << sync;
+  }
+  EXPECT_TRUE(NamesRelay("relay"));
+  EXPECT_TRUE(NamesRelay("relay:reduce=ordered"));
+  EXPECT_FALSE(NamesRelay("relays"));
+  EXPECT_FALSE(NamesRelay(""));
+}
+
 TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
   struct Case {
     const char *sync, *apply, *says;
@@ -57,6 +79,8 @@ TEST(ApplyModeTest, WhatDoesNotFitIsRefused) {
         Case{"asp", "immediate:dc=-1", "-1"}, Case{"asp", "immediate:dc=nan", "nan"},
         Case{"asp", "immediate:dc_versions=4", "without dc"},
         Case{"asp", "immediate:dc=1,dc_versions=0", "dc_versions"},
+        Case{"bsp", "relay:window=3", "unknown argument \"window\""},
+        Case{"bsp", "rely", "did you mean \"relay\"?"},
         Case{"bsp", "aggregate:dc=1", "unknown argument \"dc\""}, Case{"bsp", "aggregate:", ""}}) {
     const auto mode = ApplyFor(c.sync, c.apply);
     ASSERT_FALSE(mode.ok()) << c.apply;

@@ -126,7 +126,10 @@ void Block::OnAbsent(const AbsentEvent& absent, TimePoint now) {
   const bool is_idle = absent.idle && sync_.KeepsOrder(progress_);
   const bool newly_idle = is_idle && idle_.MarkIdle(absent.iteration);
   if (!absent.idle) idle_.MarkOwn(absent.iteration);
-  if (absent.iteration < progress_.FirstOf(absent.from.worker)) ++counters_.absent_before;
+  const WorkerId worker = absent.from.worker;
+  if (updater_.relays() && absent.iteration == progress_.FirstOf(worker) && progress_.BeganLater(worker))
+    ++newcomers_[absent.iteration];
+  if (absent.iteration < progress_.FirstOf(worker)) ++counters_.absent_before;
   NoteSent(absent.from.worker, absent.iteration, now);
   Conclude(absent.from, absent.seq, Verdict::kAbsent, now);
   if (newly_idle || (is_idle && pulls_.IsDelayed(absent.from.worker))) ReleaseIdle(absent.from, now);
@@ -206,7 +209,7 @@ void Block::AdvanceWhilePossible(TimePoint now) {
       return;
     }
     const Iteration before = progress_.v_train();
-    updater_.ApplySum(before, progress_.StepMembersAt(before), counters_);
+    updater_.ApplySum(before, StepMembersAt(before), counters_);
     Iteration next = before + 1;
     // A peer may leap as far as it likes, so iterations in which nothing differs are then passed at once.
     if (steps >= kStepsBeforeStride) {
@@ -214,12 +217,23 @@ void Block::AdvanceWhilePossible(TimePoint now) {
       next = sync_.StrideWithin(std::min({progress_.StrideEnd(), sum, notify_at_}), progress_, now);
     }
     const bool own = idle_.CountOwn(before, next - 1) > 0;
+    if (own) updater_.Passed(next - 1);
     progress_.AdvanceTo(next);
     idle_.AdvanceTo(next);
     NotifyIfReached();
     counters_.advances += static_cast<std::uint64_t>(next - before);
     sync_.Advanced(own, now);
   }
+}
+
+std::uint32_t Block::StepMembersAt(Iteration iteration) {
+  const std::uint32_t members = progress_.StepMembersAt(iteration);
+  std::uint32_t newcomers = 0;
+  for (auto next = newcomers_.begin(); next != newcomers_.end() && next->first <= iteration;
+       next = newcomers_.erase(next)) {
+    if (next->first == iteration) newcomers = next->second;
+  }
+  return members - std::min(members, newcomers);
 }
 
 void Block::NotifyAt(Iteration iteration) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -154,6 +155,8 @@ class Block {
   std::optional<Verdict> Take(const PushEvent& push, Gradient gradient);
   // The worker's contribution to `iteration` is here, or its absence.
   void NoteSent(WorkerId worker, Iteration iteration, TimePoint now);
+  // The N of an iteration, without newcomers.
+  [[nodiscard]] std::uint32_t StepMembersAt(Iteration iteration);
   // Stores and says the verdict, and does what it frees. The pusher hears of its push before anyone hears of
   // the values.
   void Conclude(MemberKey from, Seq seq, Verdict verdict, TimePoint now);
@@ -213,6 +216,9 @@ class Block {
   Ledger ledger_;
   Progress progress_;
   IdleIterations idle_;  // from v_train on
+  // Relay: by iteration, the members that began in it, later than others, and gave nothing: they fetch the
+  // parameters meanwhile.
+  std::map<Iteration, std::uint32_t> newcomers_;
   WaitingPulls pulls_;
   WindowNotes notes_;
   Epoch epoch_{0};

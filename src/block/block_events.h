@@ -90,7 +90,9 @@ struct BlockAnswer {
   std::optional<std::uint8_t> priority{};  // of the pull
   Iteration v_train{};
   Version version{};
-  ConstBufferRef values{};  // null: unchanged, the worker holds `version`
+  ConstBufferRef values{};   // null: unchanged, the worker holds `version`, or no gradient
+  Iteration mean{-1};        // relay: the iteration whose mean `version` is; -1: of none
+  bool no_gradient = false;  // ... in which nobody gave a gradient
   // The worker whose contribution, or end, released the pull; kNoWorker: it was not held up for a worker.
   WorkerId held_for = kNoWorker;
   Duration held{};  // how long the model made the pull wait

@@ -27,6 +27,10 @@ void Block::AnswerOrWait(const PullEvent& pull, TimePoint now) {
 void Block::Answer(const PullEvent& pull, WorkerId held_for, Duration held) {
   const Values& values = updater_.values();
   const bool unchanged = pull.cached_version == values.version();
+  const Updater::Content& content = updater_.content();
+  // A table that is made late has passed iterations before anybody has read its initial values.
+  const bool begins = content.initial && pull.cached_version == Version(0);
+  const bool no_gradient = content.no_gradient && !unchanged && !begins;
   ++counters_.answers;
   if (unchanged) ++counters_.unchanged;
   if (!pull.observer) {
@@ -41,7 +45,9 @@ void Block::Answer(const PullEvent& pull, WorkerId held_for, Duration held) {
                     .priority = pull.priority,
                     .v_train = progress_.v_train(),
                     .version = values.version(),
-                    .values = unchanged ? nullptr : values.current(),
+                    .values = unchanged || no_gradient ? nullptr : values.current(),
+                    .mean = begins ? Iteration(-1) : content.mean,
+                    .no_gradient = no_gradient,
                     .held_for = held_for,
                     .held = held});
 }

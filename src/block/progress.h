@@ -63,6 +63,11 @@ class Progress final : public ProgressView {
   [[nodiscard]] bool BeganTogether() const {
     return firsts_.empty() || firsts_.lowest() == firsts_.highest();
   }
+  // Whether this worker's newest life counts from a later iteration on than another live member. REQUIRES:
+  // the worker is known.
+  [[nodiscard]] bool BeganLater(WorkerId worker) const {
+    return !firsts_.empty() && FirstOf(worker) > firsts_.lowest();
+  }
   // Whether anyone is left who could still send something.
   [[nodiscard]] bool any_live() const { return !progress_.empty(); }
   [[nodiscard]] Standing StandingOf(MemberKey life) const;

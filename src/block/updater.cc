@@ -127,6 +127,7 @@ std::optional<Verdict> Updater::Assign(const AssignEvent& assign, Gradient array
   // A version that is not there yet is of such an owner as well.
   if (assign.base_version < values_.stepped() || assign.base_version > values_.version())
     return Verdict::kLateDropped;
+  if (!content_.initial) return Verdict::kRefused;  // relay: it is a mean, and no parameter any more
   const bool sets_values = assign.array == 0;
   Owned own = Own(std::move(array), [&] {
     return pool_.Take(values_.elements(), sets_values ? Arena::Use::kSent : Arena::Use::kKept);
@@ -151,11 +152,13 @@ void Updater::ApplySum(Iteration iteration, std::uint32_t members, BlockCounters
     ++counters.no_memory;
     return;
   }
-  members = std::max(members, 1U);
+  const double share = static_cast<double>(closed->contributors) / std::max(members, 1U);
+  // Under relay the share of the contributors is part of the mean: a script's optimizer knows no lr_scale.
+  const double mean_scale = closed->mean_scale;
   const Outcome outcome =
       values_.Step({.g = std::as_const(*closed->sum).floats(),
-                    .g_scale = closed->mean_scale,
-                    .lr_scale = static_cast<float>(closed->contributors) / static_cast<float>(members),
+                    .g_scale = static_cast<float>(apply_.relay ? mean_scale * share : mean_scale),
+                    .lr_scale = static_cast<float>(share),
                     .hyper = closed->hyper,
                     .publish_nonfinite = nonfinite_ == NonFinite::kAccept});
   if (outcome == Outcome::kNoMemory) {
@@ -163,6 +166,14 @@ void Updater::ApplySum(Iteration iteration, std::uint32_t members, BlockCounters
   } else {
     ++(outcome == Outcome::kPublished ? counters.steps : counters.overflowed);
   }
+  if (apply_.relay && outcome == Outcome::kPublished) content_ = {.mean = iteration, .initial = false};
+}
+
+void Updater::Passed(Iteration last) {
+  if (!apply_.relay || !values_.initialized() || content_.mean == last) return;
+  values_.PassVersion();
+  content_.mean = last;
+  content_.no_gradient = true;
 }
 
 void Updater::ApplyAllSums(const Progress& progress, std::uint32_t members_at_least,
@@ -179,6 +190,8 @@ void Updater::Save(BlockState& state) const {
 void Updater::Load(const BlockState& state) {
   values_.Load(state);
   sums_.Load(state.sums);
+  if (apply_.relay && values_.initialized())
+    content_ = {.mean = state.progress.v_train - 1, .no_gradient = true, .initial = false};
 }
 
 }  // namespace leeway

@@ -61,6 +61,17 @@ class Updater {
   void ApplyAllSums(const Progress& progress, std::uint32_t members_at_least, BlockCounters& counters);
   // The lowest iteration that has a sum.
   [[nodiscard]] std::optional<Iteration> FirstOpen() const { return sums_.First(); }
+  // The block has passed iterations up to `last`. Under relay its content is from now on the mean of `last`,
+  // or no gradient if nobody gave one.
+  void Passed(Iteration last);
+  // The content under relay: which iteration's mean, -1 for none; whether nobody gave a gradient to it;
+  // whether nobody has given one to any iteration, so that the values are the initial ones.
+  struct Content {
+    Iteration mean{-1};
+    bool no_gradient = false;
+    bool initial = true;
+  };
+  [[nodiscard]] const Content& content() const { return content_; }
   // Adds the sums of iterations above `into` to that of `into`.
   void MergeInto(Iteration into) { sums_.MergeInto(into); }
 
@@ -73,6 +84,7 @@ class Updater {
   void Forget(WorkerId worker) { kept_.Forget(worker); }
 
   void Save(BlockState& state) const;
+  // Under relay nobody asks for the mean of a block that was saved: every rank has stepped with it before.
   // REQUIRES: no values have come; the state fits.
   void Load(const BlockState& state);
 
@@ -80,6 +92,7 @@ class Updater {
   [[nodiscard]] BufferRef TakeFirst() { return values_.TakeFirst(); }
   [[nodiscard]] const Values& values() const { return values_; }
   [[nodiscard]] bool aggregates() const { return apply_.kind == ApplyMode::Kind::kAggregate; }
+  [[nodiscard]] bool relays() const { return apply_.relay; }
   [[nodiscard]] bool sums_ahead() const { return sums_ahead_; }
   // Whether each open iteration has a sum of its own.
   [[nodiscard]] bool SumsByIteration() const { return aggregates() && !sums_ahead_; }
@@ -101,6 +114,7 @@ class Updater {
   ApplyMode apply_;
   bool sums_ahead_ = false;
   Values values_;
+  Content content_;
   OpenSums sums_;
   KeptVersions kept_;
 };

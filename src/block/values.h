@@ -60,6 +60,8 @@ class Values {
   // Makes the buffer the next version, in the place that the optimizer's constraints allow. REQUIRES:
   // initialized, elements() floats, nobody else holds it.
   void Assign(BufferRef values);
+  // The next version has no values (relay). current() stays.
+  void PassVersion() { ++version_; }
   // Array `slot` of the optimizer's state, which has run `steps` times. REQUIRES: initialized, slot <
   // slots(), elements() floats.
   void AssignSlot(std::size_t slot, BufferRef state, std::uint64_t steps);

@@ -113,7 +113,7 @@ Status WorkerClient::End(std::optional<std::uint32_t> group) {
 Result<std::span<const float>> WorkerClient::Sync(TableId id) {
   LW_RETURN_IF_ERROR(life_.CheckFork());
   LW_ASSIGN_OR_RETURN(ClientTable * table, tables_.FindStarted(id));
-  if (tables_.IsSynced(*table)) return table->pair->Front();
+  if (tables_.IsSynced(*table)) return table->pair->Read();
   // Final values stay readable after the shutdown, so the worker must be alive only if this call has to wait.
   const Iteration needed = iteration() - 1;
   const bool asks = gated_.load(std::memory_order_acquire) && !life_.left();
@@ -132,7 +132,7 @@ Result<std::span<const float>> WorkerClient::Sync(TableId id) {
     return life_.CheckAlive();
   }
   tables_.MarkSynced(id, *table);
-  return table->pair->Front();
+  return table->pair->Read();
 }
 
 Result<Ticket> WorkerClient::Pull(TableId id, std::span<float> values,

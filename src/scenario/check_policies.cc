@@ -5,6 +5,7 @@
 
 #include "assembly/assembly.h"
 #include "base/errors.h"
+#include "block/apply_mode.h"
 #include "optimizer/make_optimizer.h"
 #include "scenario/sync_switches.h"
 #include "sim/flow/flow_network.h"
@@ -51,6 +52,12 @@ Status CheckPolicies(const Scenario& scenario) {
   LW_RETURN_IF_ERROR(
       At(scenario, "training.optimizer", MakeOptimizer(policies.optimizers, scenario.optimizer).status()));
   const JobOptions& said = scenario.job;
+  if (NamesRelay(said.apply)) {
+    return At(scenario, "policies.apply",
+              InvalidArgument("apply \"{}\": simulated workers have no optimizer of their own; use apply "
+                              "aggregate, which sends as much",
+                              said.apply));
+  }
   if (Begin(said, policies).ok()) return CheckSwitches(scenario, policies);
   // Checks one key after the other, each after those that it may depend on: the first failure names the
   // culprit.

@@ -112,6 +112,13 @@ TEST(StudyTest, AMistakeIsSaidWithThePlaceOfItsKeyAlsoWhereTwoKeysDoNotFit) {
               StartsWith("b.toml line 7: policies.apply: "));
 }
 
+TEST(StudyTest, RelayIsRefusedBecauseSimulatedWorkersDoNotStep) {
+  Scenario scenario = Tiny();
+  scenario.job.apply = "relay";
+  EXPECT_THAT(PlanStudy(scenario, problem::BuiltinProblems(), {}, 1, 1).status().message(),
+              AllOf(HasSubstr("policies.apply"), HasSubstr("use apply aggregate")));
+}
+
 TEST(StudyTest, AMistakeOfOneCellNamesTheCellAndItsOwnKey) {
   Scenario scenario = Tiny();
   scenario.compute.factors = {{5, 2.0}};

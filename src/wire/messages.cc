@@ -289,8 +289,12 @@ Wrong CheckContent(const AnswerEntry& e) {
     case AnswerEntry::Content::kUnchanged:
       if (!has_bytes) return {};
       return {"content", "1 (bytes) with payload_bytes", content};
+    case AnswerEntry::Content::kNoGradient:
+      if (has_bytes) return {"content", "1 (bytes) with payload_bytes", content};
+      if (e.mean >= Iteration(0)) return {};
+      return {"mean", "at least 0 with content 3 (no gradient)", e.mean.value()};
     default:
-      return {"content", "1 (bytes) or 2 (unchanged); no 3 (no gradient) in this version", content};
+      return {"content", "1 (bytes), 2 (unchanged) or 3 (no gradient)", content};
   }
 }
 Wrong Check(const AnswerEntry& e) {
@@ -298,7 +302,7 @@ Wrong Check(const AnswerEntry& e) {
   if (Wrong wrong = CheckIteration("v_train", e.v_train, -1)) return wrong;
   if (Wrong wrong = CheckView("view", e.view)) return wrong;
   if (Wrong wrong = CheckView("base", e.base)) return wrong;
-  if (e.mean != Iteration(-1)) return {"mean", "-1 (no relay in this version)", e.mean.value()};
+  if (Wrong wrong = CheckIteration("mean", e.mean, -1)) return wrong;
   if (Wrong wrong = CheckContent(e)) return wrong;
   return CheckPiece(e);
 }

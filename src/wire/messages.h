@@ -159,7 +159,7 @@ struct AnswerEntry {
   enum class Content : std::uint8_t {
     kBytes = 1,
     kUnchanged = 2,   // the worker holds this version; version 0: there are no values, and will be none
-    kNoGradient = 3,  // of an iteration in which all were absent (relay)
+    kNoGradient = 3,  // nobody gave one in iteration `mean` (relay)
   };
 
   BlockId block;
@@ -182,7 +182,7 @@ struct AnswerEntry {
   // The whole block in one piece; 0: no bytes.
   void SetWhole(std::uint32_t bytes) {
     payload_bytes = total = bytes;
-    content = bytes > 0 ? Content::kBytes : Content::kUnchanged;
+    if (bytes > 0) content = Content::kBytes;
   }
 };
 struct Answers {

@@ -85,6 +85,8 @@ class MessageDraw {
       e.v_train = AnIteration(-1);
       e.version = Version(random_());
       e.SetWhole(random_() % 3 == 0 ? 0 : U32());
+      e.mean = AnIteration(-1);
+      if (e.payload_bytes == 0 && e.mean >= Iteration(0)) e.content = AnswerEntry::Content::kNoGradient;
       e.held_for = WorkerId(U32());
       e.held_us = U32();
     }
@@ -391,9 +393,8 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
       Wrong<Answers>(
           16 + 32, std::uint64_t{1},
           "Answers of worker 3: entry 0 (block 9): base: got 1, wanted 0 (no views in this version)"),
-      Wrong<Answers>(
-          16 + 40, std::int64_t{0},
-          "Answers of worker 3: entry 0 (block 9): mean: got 0, wanted -1 (no relay in this version)"),
+      Wrong<Answers>(16 + 40, std::int64_t{-2},
+                     "Answers of worker 3: entry 0 (block 9): mean: got -2, wanted -1 to 2^62"),
       Wrong<Answers>(16 + 48, std::uint32_t{0},
                      "Answers of worker 3: entry 0 (block 9): ask: got 0, wanted at least 1"),
       Wrong<Answers>(
@@ -407,8 +408,12 @@ TEST(MessageFieldsTest, ErrorsSayWhichFieldGotWhatAndWhatWasWanted) {
                      "Answers of worker 3: entry 0 (block 9): content: got 1, wanted 2 (unchanged) without "
                      "payload_bytes"),
       Wrong<Answers>(16 + 74, std::uint8_t{3},
-                     "Answers of worker 3: entry 0 (block 9): content: got 3, wanted 1 (bytes) or 2 "
-                     "(unchanged); no 3 (no gradient) in this version"),
+                     "Answers of worker 3: entry 0 (block 9): mean: got -1, wanted at least 0 with content 3 "
+                     "(no gradient)"),
+      Wrong<Answers>(
+          16 + 74, std::uint8_t{4},
+          "Answers of worker 3: entry 0 (block 9): content: got 4, wanted 1 (bytes), 2 (unchanged) "
+          "or 3 (no gradient)"),
       Wrong<Assign>(16 + 8, std::uint64_t{0},
                     "Assign of worker 3: entry 0 (block 9): seq: got 0, wanted at least 1"),
       Wrong<Assign>(16 + 36, std::uint8_t{9},

@@ -16,13 +16,13 @@ class Training(Leeway):
     """A job whose workers end with the same bits, however often it goes back to a checkpoint."""
 
     def __init__(self, folder, *flags, servers=2, every=10, pause_s=0.03, iterations=ITERATIONS,
-                 program="checkpoints"):
+                 program="checkpoints", apply="aggregate:reduce=ordered"):
         """`every` 0: no folder for checkpoints. With the usual iterations and a pause, the job does not end before hurry()."""
         self.checkpoints = folder / "checkpoints"
         self.summary_file = folder / "summary.json"
         where = ["--checkpoint-dir", self.checkpoints, "--checkpoint-every", every] if every else []
         super().__init__(folder, "run", "-w", 2, "-s", servers, "--sync", "bsp", "--apply",
-                         "aggregate:reduce=ordered", "--block-bytes", "4KiB", "--summary-json", self.summary_file,
+                         apply, "--block-bytes", "4KiB", "--summary-json", self.summary_file,
                          *where, *flags, "--", sys.executable, PROGRAMS / f"{program}.py", folder, iterations,
                          pause_s, int(pause_s > 0 and iterations == ITERATIONS))
 

@@ -60,6 +60,14 @@ AnswerEntry AnswerOf(BlockId block, Term term, std::uint32_t bytes) {
   return entry;
 }
 
+// Under relay; without bytes nobody gave a gradient.
+AnswerEntry MeanOf(BlockId block, Term term, std::uint32_t bytes) {
+  AnswerEntry entry = AnswerOf(block, term, bytes);
+  entry.mean = Iteration(3);
+  if (bytes == 0) entry.content = AnswerEntry::Content::kNoGradient;
+  return entry;
+}
+
 void WriteMessages(Corpus& corpus) {
   const WorkerId worker(1);
   const Incarnation incarnation(1);
@@ -85,6 +93,8 @@ void WriteMessages(Corpus& corpus) {
       Pull{worker, incarnation, Epoch(2), 0, {{block, term, Iteration(-1), Version(0), 1.0F, Ask(1), 3}}});
   WriteMessage(corpus, 5, "answers",
                Answers{worker, incarnation, {AnswerOf(block, term, 64), AnswerOf(BlockId(5), term, 0)}}, 64);
+  WriteMessage(corpus, 5, "means",
+               Answers{worker, incarnation, {MeanOf(block, term, 64), MeanOf(BlockId(5), term, 0)}}, 64);
   WriteMessage(corpus, 6, "assign",
                Assign{worker, incarnation, {{block, term, Seq(5), Version(3), 7, 64, 2}}}, 64);
   WriteMessage(corpus, 7, "read",

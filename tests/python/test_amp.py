@@ -15,12 +15,13 @@ from own_scaler import OwnScaler  # noqa: E402
 from leeway import errors  # noqa: E402
 
 
+@pytest.mark.parametrize("apply", [None, "relay"])
 @pytest.mark.parametrize("clip", [False, True])
-def test_a_scaler_skips_and_scales_as_with_plain_torch(alone, clip):
+def test_a_scaler_skips_and_scales_as_with_plain_torch(alone, clip, apply):
     plain, model = make_model(), make_model()
     wanted, got = OwnScaler(4096.0), OwnScaler(4096.0)
     train(plain, small.sgd(plain), wanted, [1], clip)
-    optimizer = small.distributed(model)
+    optimizer = small.distributed(model, apply=apply)
     train(model, optimizer, got, [1], clip)
     assert optimizer.steps == STEPS and got.get_scale() == wanted.get_scale() == 1024.0
     alone.shutdown()

@@ -54,7 +54,7 @@ def test_calls_before_init_say_so(monkeypatch):
 def test_an_unsupported_optimizer_names_what_is_supported(alone, optimizer, names):
     model = small.model()
     with pytest.raises(errors.InvalidArgument, match=names) as error:
-        alone.DistributedOptimizer(optimizer(model.parameters()), model.named_parameters())
+        alone.DistributedOptimizer(optimizer(model.parameters()), model.named_parameters(), apply="aggregate")
     assert "torch.optim.SGD" in str(error.value) and "AdamW" in str(error.value)
 
 

@@ -93,6 +93,18 @@ TEST(LedgerTest, EverySyncModelAndShardCountKeepsTheBooks) {
   }
 }
 
+TEST(LedgerTest, UnderRelayEveryReadIsTheMeanOfItsIteration) {
+  for (const char* apply : {"relay", "relay:reduce=ordered"}) {
+    LedgerOptions options;
+    options.sync = "bsp";
+    options.apply = apply;
+    const LedgerTotals totals = LedgerSweep(700, 100, options);
+    EXPECT_EQ(totals.failed, 0U) << FailuresOf(totals);
+    EXPECT_GE(totals.verdicts.summed, kOftenEnough);
+    EXPECT_GE(totals.faults.cuts_inside_frame, 10U);
+  }
+}
+
 TEST(LedgerTest, APolicyThatCannotBeIsAProblemWithAReplayLine) {
   const LedgerReport report = RunLedger({.seed = 1, .sync = "asp", .apply = "aggregate"});
   ASSERT_FALSE(report.ok());

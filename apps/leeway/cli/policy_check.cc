@@ -51,6 +51,8 @@ Status CheckInJob(const Policies& policies, const std::string& sync, const JobOp
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync,
                            policy.model->WorkersNeeded(), job.workers);
   }
+  if (NamesRelay(job.apply))
+    return SyncChoices(job, policies.sync, policies.exchanges).CheckPair(sync, job.apply);
   return CheckWorkerFit(*policy.model, sync, job.pull, job.exchange, policies.exchanges);
 }
 

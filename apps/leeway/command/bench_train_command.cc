@@ -7,6 +7,7 @@
 #include "bench/cluster/train.h"
 #include "bench/cluster/train_check.h"
 #include "bench/cluster/train_scenario.h"
+#include "block/apply_mode.h"
 #include "cli/policy_check.h"
 #include "command/bench_report.h"
 #include "command/commands.h"
@@ -192,6 +193,11 @@ class BenchTrainCommand final : public Command {
   Status CheckRow(const JobOptions& job) const {
     LW_RETURN_IF_ERROR(CheckSync(policies_, job.sync));
     LW_RETURN_IF_ERROR(CheckApply(policies_, job.sync, job.apply));
+    if (NamesRelay(job.apply)) {
+      return InvalidArgument(
+          "apply \"{}\": the workers of this program have no optimizer of their own; use apply aggregate",
+          job.apply);
+    }
     LW_RETURN_IF_ERROR(CheckPull(job.pull));
     LW_RETURN_IF_ERROR(CheckExchange(policies_, job.exchange));
     LW_RETURN_IF_ERROR(CheckPlacement(policies_, job.placement));

@@ -161,6 +161,15 @@ TEST_F(InspectTest, AnExportOfADamagedCheckpointLeavesNoFile) {
   EXPECT_FALSE(ExportSafetensors(Write(1), (folder_ / "none" / "out.safetensors").string()).ok());
 }
 
+TEST_F(InspectTest, AnExportOfMeansIsRefused) {
+  const std::string own = Write(1);
+  manifest_.tables[1].spec.apply = "relay";
+  std::ofstream(own + "/manifest.json") << WriteManifest(manifest_);
+  const std::string out = (folder_ / "out.safetensors").string();
+  EXPECT_THAT(ExportSafetensors(own, out).status().message(), HasSubstr("apply=\"relay\""));
+  EXPECT_FALSE(fs::exists(out));
+}
+
 TEST_F(InspectTest, StatesOfRanksAreTheSameOrNot) {
   const std::string a = Write(1);
   const std::string b = Write(1, {.id = 13});

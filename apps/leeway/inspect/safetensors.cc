@@ -81,7 +81,14 @@ Result<Exported> ExportSafetensors(const std::string& checkpoint, const std::str
   LW_ASSIGN_OR_RETURN(const Manifest manifest, OpenManifest(checkpoint));
   std::vector<const ManifestTable*> tables;
   for (const ManifestTable& table : manifest.tables) {
-    if (!IsOfClient(table.spec)) tables.push_back(&table);
+    if (IsOfClient(table.spec)) continue;
+    if (table.spec.apply.starts_with("relay")) {
+      return FailedPrecondition(
+          "{}: table \"{}\": got apply=\"{}\", under which servers keep gradients and workers the parameters; "
+          "export with python3 -m leeway.checkpoint export, which reads the states of workers",
+          checkpoint, table.spec.name, table.spec.apply);
+    }
+    tables.push_back(&table);
   }
   const std::string unfinished = out + ".tmp";
   std::error_code error;

@@ -16,7 +16,8 @@ struct Exported {
 };
 
 // Writes the tables of `checkpoint`, the folder of one, to `out`; a block without values as zeros. Leaves out
-// tables that leeway.torch has made for itself. The file is there as a whole, or as it was before.
+// tables that leeway.torch has made for itself. Refuses a checkpoint with tables under apply=relay. The file
+// is there as a whole, or as it was before.
 [[nodiscard]] Result<Exported> ExportSafetensors(const std::string& checkpoint, const std::string& out);
 
 }  // namespace leeway::app

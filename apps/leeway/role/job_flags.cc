@@ -21,8 +21,8 @@ void DeclareJobFlags(FlagSet& flags, JobOptions& job, const Policies& policies, 
   flags.Text("--sync", "SPEC", job.sync, "synchronization model of tables that name none",
              With(policies, CheckSync));
   flags.Text("--apply", "SPEC", job.apply,
-             "how pushes are applied: immediate, or aggregate:reduce=ordered,window=2 [default: the sync "
-             "model's own]");
+             "how pushes are applied: immediate, aggregate:reduce=ordered,window=2, or relay (workers step) "
+             "[default: the sync model's own]");
   flags.Each(
       "--rule", "RULE",
       [&job, &policies](const std::string& rule) -> Status {
@@ -131,7 +131,7 @@ std::string JobLesson() {
       "  rule        [tables=GLOB] [server=N] sync=SPEC [apply=SPEC]; leeway ctl\n"
       "              set-sync RULE sets one while the job runs\n"
       "  apply       immediate, aggregate; aggregate:reduce=ordered gives the same bits\n"
-      "              in every run\n"
+      "              in every run; relay: servers keep means, and workers step\n"
       "  pull        full, partial:0.9,50\n"
       "  exchange    {}\n"
       "              every:4 in every 4th iteration; when_stale:3 when values lack\n"

@@ -29,6 +29,8 @@ def agree(session, computed=False):
         _keep_servers(session, changed, states)
     elif tables:
         _agree_with_root(session, tables, changed, states, computed)
+    if session.lockstep is not None:
+        session.lockstep.begin(optimizers, computed)
     for optimizer in optimizers:
         optimizer.agreed = True
         optimizer.forget_state()

@@ -9,7 +9,7 @@ from leeway import session as _session
 from leeway._leeway import same_exchange, same_pull
 from leeway.errors import AlreadyExists, FailedPrecondition, InvalidArgument, LeewayError
 from leeway.torch import (first_values, grad_scaling, gradient_edits, late_tables, local_state, module_trace, names, optimizer_state,
-                          server_optimizer)
+                          relay, server_optimizer)
 from leeway.torch.clipping import Clipping
 from leeway.torch.constraints import Constraints
 from leeway.torch.gradient_edits import GradientEdits
@@ -17,6 +17,7 @@ from leeway.torch.phases import Phases
 from leeway.torch.pushing import Pushing, refuse_second
 from leeway.torch.ready_hooks import ReadyHooks
 from leeway.torch.table_parameter import TableParameter
+from leeway.torch.table_values import TableValues
 from leeway.torch.use_hooks import UseHooks
 
 
@@ -42,9 +43,9 @@ def DistributedOptimizer(optimizer, named_parameters=None, sync=None, apply=None
 
     Returns an instance of the optimizer's own class, with its parameter groups, so that schedulers work as ever.
     """
-    server_optimizer.check(optimizer)
     kind = type(optimizer)
-    wrapped = type(f"Distributed{kind.__name__}", (_Distributed, kind), {})
+    apply, bases = relay.choose(optimizer, sync, apply, constraint)
+    wrapped = type(f"Distributed{kind.__name__}", (*bases, _Distributed, kind), {})
     _check_job(pull, exchange)
     clipping = Clipping(clip_norm, clip_norm_each, clip_value)
     return wrapped(optimizer, named_parameters, sync, apply, samples, overlap, clipping, constraint)
@@ -71,6 +72,8 @@ def no_sync():
 
 
 class _Distributed(torch.optim.Optimizer):
+    values_kind = TableValues
+
     def __init__(self, optimizer, named_parameters, sync, apply, samples, overlap, clipping, constraint):
         # Not super().__init__: this shares the groups, defaults and state of the wrapped optimizer. It takes no methods that
         # were patched onto the instance: a scheduler's counting step() would hide ours, and train this process alone.
@@ -199,7 +202,7 @@ class _Distributed(torch.optim.Optimizer):
         """Adds parameters, also while training runs. Then all ranks call it between the same two steps, and rank 0's values count."""
         super().add_param_group(param_group)
         try:
-            server_optimizer.check_options(type(self._wrapped), self.param_groups)
+            self.check_options()
             late_tables.add(self, self._trained_of([len(self.param_groups) - 1], late=True))
         except (AlreadyExists, InvalidArgument):
             self.param_groups.pop()
@@ -270,6 +273,17 @@ class _Distributed(torch.optim.Optimizer):
         table.gradient.check_zeroed()
         if not self._session.no_sync_depth:
             self._pushing.push(table)
+
+    def spec_of(self, group, parameter, name):
+        """Returns the spec of the servers' optimizer for one parameter."""
+        return self._constraints.added_to(server_optimizer.spec(self, group, parameter), name)
+
+    def hyper(self, table):
+        """Returns the hyper-parameters that a gradient of the table takes along."""
+        return server_optimizer.hyper(self.param_groups[table.group])
+
+    def check_options(self):
+        server_optimizer.check_options(type(self._wrapped), self.param_groups)
 
     def send_held(self):
         self._pushing.send_held()
@@ -358,12 +372,12 @@ class _Distributed(torch.optim.Optimizer):
         return trained
 
     def _trained(self, name, parameter, index):
-        spec = self._constraints.added_to(server_optimizer.spec(self, self.param_groups[index], parameter), name)
-        return name, parameter, index, spec
+        return name, parameter, index, self.spec_of(self.param_groups[index], parameter, name)
 
     def make_tables(self, trained):
         """Makes tables of what _trained_of() returns."""
-        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases) for name, *rest in trained]
+        tables = [TableParameter(self.prefix + name, *rest, self._session, self._phases, self.values_kind)
+                  for name, *rest in trained]
         # From here on the worker lands values in the tables' buffers, also after an error.
         with self._session.lending(*tables):
             for table in tables:
@@ -401,11 +415,9 @@ class _Distributed(torch.optim.Optimizer):
         return names.pairs("DistributedOptimizer", given, "model.named_parameters()")
 
     def _check_groups(self):
-        server_optimizer.check_options(type(self._wrapped), self.param_groups)
+        self.check_options()
         for table in self._tables:
-            spec = self._constraints.added_to(
-                server_optimizer.spec(self, self.param_groups[table.group], table.parameter),
-                table.name.removeprefix(self.prefix))
+            spec = self.spec_of(self.param_groups[table.group], table.parameter, table.name.removeprefix(self.prefix))
             if spec != table.spec:
                 raise FailedPrecondition(f"parameter group {table.group}: the servers step {table.name} with "
                                          f"{table.spec}, but the group's options now ask for "

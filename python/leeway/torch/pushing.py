@@ -8,7 +8,6 @@ that would wait for long: the pass before tells how long the next gradient takes
 import time
 
 from leeway.errors import FailedPrecondition
-from leeway.torch import server_optimizer
 from leeway.torch.first_gradients import FirstGradients
 
 # The most bytes of held gradients. A wake-up takes some 10 microseconds, as long as the copy of this many bytes.
@@ -42,7 +41,7 @@ class Pushing:
         values.check_trainable()
         self._clipping.clip_one(table.parameter)
         slot = gradient.slot_to_push()
-        hyper = server_optimizer.hyper(self._optimizer.param_groups[table.group])
+        hyper = self._optimizer.hyper(table)
         if self._first is not None:
             self._first.add(slot.address, table.elements)
         self._held.append((table, slot, hyper, self._optimizer.samples, began))

@@ -19,13 +19,13 @@ SUPPORTED = ", ".join(_KINDS.values())
 _REFUSED = ("amsgrad", "maximize", "differentiable")
 
 
-def check(optimizer):
-    """Raises unless the servers can step as `optimizer` does, in all its parameter groups."""
+def lacks(optimizer):
+    """Returns what the servers cannot do as `optimizer` does ("torch.optim.adadelta.Adadelta"), or None."""
     kind = type(optimizer)
     if kind not in _KINDS:
-        raise InvalidArgument(f"DistributedOptimizer: the servers cannot step as {kind.__module__}.{kind.__qualname__} "
-                              f"does; supported: {SUPPORTED}")
-    check_options(kind, optimizer.param_groups)
+        return f"{kind.__module__}.{kind.__qualname__}"
+    return next((f"{kind.__name__} with {option}={group[option]}" for group in optimizer.param_groups for option in _REFUSED
+                 if group.get(option)), None)
 
 
 def check_options(kind, groups):

@@ -9,7 +9,8 @@ from leeway.torch.table_values import TableValues
 class TableParameter:
     __slots__ = ("name", "parameter", "group", "spec", "elements", "values", "gradient")
 
-    def __init__(self, name, parameter, group, spec, session, phases):
+    def __init__(self, name, parameter, group, spec, session, phases, values=TableValues):
+        """`values` is the class of its values."""
         self.name, self.parameter = name, parameter
         self.group = group            # index of its parameter group
         self.spec = spec              # of the servers' optimizer
@@ -17,7 +18,7 @@ class TableParameter:
         kind = ConvertedGradient if shadow.needed(parameter) else TableGradient
         self.gradient = kind(name, parameter, session.worker, phases)
         # A forked child shares the arena with its parent, and must write into neither values nor gradient.
-        self.values = TableValues(name, parameter, session, phases, on_child_use=self.gradient.leave_arena)
+        self.values = values(name, parameter, session, phases, on_child_use=self.gradient.leave_arena)
 
     def close(self, exiting):
         """The job is over: the parameter and its gradient are plain tensors again."""

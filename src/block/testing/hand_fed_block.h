@@ -149,6 +149,8 @@ class HandFedBlock final : public BlockEvents {
   std::array<std::uint64_t, 2> staleness(std::uint32_t worker) { return staleness_[WorkerId(worker)]; }
   // The worker that the pull behind the newest answer to `worker` had waited for.
   WorkerId held_for(std::uint32_t worker) { return held_for_[worker]; }
+  // The iteration whose mean the newest answer to `worker` had (relay).
+  std::int64_t mean(std::uint32_t worker) { return means_[worker]; }
   // How long the model made that pull wait.
   std::int64_t held_us(std::uint32_t worker) { return held_us_[worker]; }
   // The lines since the last call.
@@ -225,9 +227,10 @@ class HandFedBlock final : public BlockEvents {
   void OnAnswer(BlockId block, Term term, MemberKey to, const BlockAnswer& answer) override {
     EXPECT_EQ(block, BlockId(7));
     EXPECT_EQ(term, Term(1));
-    lines_.push_back(fmt::format("{} {} p{} v{} r{}", answer.values ? "ANSWER" : "UNCHANGED", Name(to),
-                                 std::int64_t{answer.ask.value()} - 2, answer.v_train.value(),
-                                 answer.version.value()));
+    const char* what = answer.values ? "ANSWER" : answer.no_gradient ? "NONE" : "UNCHANGED";
+    lines_.push_back(fmt::format("{} {} p{} v{} r{}", what, Name(to), std::int64_t{answer.ask.value()} - 2,
+                                 answer.v_train.value(), answer.version.value()));
+    means_[to.worker.value()] = answer.mean.value();
     if (answer.values) held_[to.worker.value()] = answer.values;
     held_for_[to.worker.value()] = answer.held_for;
     held_us_[to.worker.value()] = answer.held.count() / 1000;
@@ -256,6 +259,7 @@ class HandFedBlock final : public BlockEvents {
   std::map<std::uint32_t, ConstBufferRef> held_;
   std::map<std::uint32_t, WorkerId> held_for_;
   std::map<std::uint32_t, std::int64_t> held_us_;
+  std::map<std::uint32_t, std::int64_t> means_;
   std::map<WorkerId, std::array<std::uint64_t, 2>> staleness_;
   std::unique_ptr<Block> block_;
 };

@@ -9,6 +9,7 @@
 
 #include "base/errors.h"
 #include "block/apply_mode.h"
+#include "sync/pull_policy.h"
 #include "sync/sync_policy.h"
 #include "sync/worker_fit.h"
 
@@ -27,6 +28,23 @@ std::string NameThatFits(std::string glob) {
 
 // How many specs that were tried are kept; beyond, all are tried again.
 constexpr std::size_t kSoundMax = 64;
+
+Status CheckRelayFit(std::string_view apply, const JobOptions& job,
+                     const Registry<ExchangePolicy>& exchanges) {
+  const Result<PullPolicy> pull = ParsePullPolicy(job.pull);
+  if (pull.ok() && pull->partial) {
+    return InvalidArgument(
+        "apply \"{}\" with pull \"{}\": workers step with the mean gradients of every iteration, and a "
+        "partial pull leaves some out; use pull \"full\"",
+        apply, job.pull);
+  }
+  const Result<ExchangePolicyPtr> exchange = exchanges.MakeFromSpec(job.exchange);
+  if (!exchange.ok() || (*exchange)->EveryIteration()) return Status::Ok();
+  return InvalidArgument(
+      "apply \"{}\" with exchange \"{}\": workers step with the mean gradients of every iteration, and none "
+      "leave in some; use exchange \"every:1\"",
+      apply, job.exchange);
+}
 
 // Whether `newer` covers all of `older`.
 bool Covers(const SyncRule& newer, const SyncRule& older) {
@@ -91,6 +109,12 @@ Result<SyncChoices::Kept> SyncChoices::Checked(std::string_view text) const {
     return InvalidArgument("rule \"{}\": got server {}, wanted 0 to {} (the job has {})", text, *rule.server,
                            job_.servers - 1, job_.servers);
   }
+  if (NamesRelay(rule.apply)) {
+    return InvalidArgument(
+        "rule \"{}\": no rule sets apply relay, because workers keep the parameters of its tables from their "
+        "beginning on: give apply=\"relay\" to the optimizer of these tables, or the job --apply relay",
+        text);
+  }
   // A rule with an apply mode alone is checked with the model of each table that it means.
   if (!rule.sync.empty()) {
     LW_RETURN_IF_ERROR(CheckPair(rule.sync, rule.apply).WithContext(fmt::format("rule \"{}\"", text)));
@@ -133,6 +157,12 @@ Result<SyncChoice> SyncChoices::Of(const TableSpec& spec, std::uint32_t server) 
       choice = std::move(changed);
     }
   }
+  if (last != nullptr && NamesRelay(spec.apply)) {
+    return FailedPrecondition(
+        "rule \"{}\" for table \"{}\": its apply mode is {}: workers keep its parameters and step with every "
+        "mean, under bsp, so no rule changes it; name other tables in the rule (tables=...)",
+        last->text, spec.name, spec.apply);
+  }
   if (const Status fits = CheckPair(choice.sync, choice.apply); !fits.ok()) {
     if (last == nullptr) return fits;
     return fits.WithContext(
@@ -149,7 +179,8 @@ Status SyncChoices::CheckPair(const std::string& sync, const std::string& apply)
     if (sound_.size() == kSoundMax) sound_.clear();
     sound_.insert(sync);
   }
-  LW_RETURN_IF_ERROR(MakeApplyMode(apply, *policy.model).status());
+  LW_ASSIGN_OR_RETURN(const ApplyMode mode, MakeApplyMode(apply, *policy.model));
+  if (mode.relay) LW_RETURN_IF_ERROR(CheckRelayFit(apply, job_, *exchanges_));
   if (const std::uint32_t needed = policy.model->WorkersNeeded(); needed > job_.workers) {
     return InvalidArgument("sync \"{}\" needs {} workers, got a job of {}", sync, needed, job_.workers);
   }

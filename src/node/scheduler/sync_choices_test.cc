@@ -216,6 +216,50 @@ TEST_F(SyncChoicesTest, AnApplyModeAloneIsCheckedWithTheModelOfEachTableAndServe
   EXPECT_EQ(registry().all().size(), 1U);
 }
 
+TEST_F(SyncChoicesTest, NoRuleLeadsToRelayOrAwayFromIt) {
+  job.rules = {"tables=* apply=relay"};
+  EXPECT_THAT(CheckJob().message(), HasSubstr("no rule sets apply relay"));
+  job.rules = {};
+  ASSERT_TRUE(Define("replica", "", "relay").ok());
+  ASSERT_TRUE(Define("w").ok());
+  const auto refused = [&](const std::string& rule) {
+    const Status status = registry().Switch(rule).status();
+    EXPECT_FALSE(status.ok()) << rule;
+    EXPECT_EQ(Has(0), "bsp + relay") << rule;
+    return status.message();
+  };
+  EXPECT_THAT(refused("tables=w sync=bsp apply=relay"), HasSubstr("no rule sets apply relay"));
+  EXPECT_THAT(refused("sync=ssp:3"), AllOf(HasSubstr("table \"replica\""), HasSubstr("name other tables")));
+  EXPECT_THAT(refused("server=1 sync=bsp"), HasSubstr("no rule changes it"));
+  EXPECT_TRUE(registry().Switch("tables=w sync=ssp:3").ok());
+  EXPECT_EQ(Has(1), "ssp:3");
+}
+
+TEST_F(SyncChoicesTest, RelayNeedsLockstepFullPullsAndEveryIteration) {
+  EXPECT_THAT(Define("w", "asp", "relay").message(), HasSubstr("wanted bsp"));
+  EXPECT_THAT(Define("w", "bsp", "relay", TableClock::kOwn).message(), HasSubstr("a clock of its own"));
+  EXPECT_TRUE(Define("w", "ssp:0", "relay:reduce=ordered").ok());
+  EXPECT_EQ(registry().all()[0].spec.optimizer, "mean");
+  EXPECT_EQ(Define("w", "bsp", "relay").code(), StatusCode::kAlreadyExists);
+  const ShardId shard(registry().all()[0].map.blocks(0).shard());
+  EXPECT_THAT(registry().Patch(shard, Manifest(), "", true).status().message(),
+              HasSubstr("--on-server-loss rollback"));
+  wire::pb::DefineTables request;
+  wire::pb::Table& table = *request.add_tables();
+  table.set_name("stepped");
+  table.add_shape(4);
+  table.set_dtype(1);
+  table.set_apply("relay");
+  table.set_optimizer("adam");
+  EXPECT_THAT(registry().Define(request, Epoch(2)).status().message(), HasSubstr("run no optimizer"));
+  job.apply = "relay";
+  job.pull = "partial:0.9,50";
+  EXPECT_THAT(CheckJob().message(), HasSubstr("use pull \"full\""));
+  job.pull = "full";
+  job.exchange = "every:2";
+  EXPECT_THAT(CheckJob().message(), HasSubstr("use exchange \"every:1\""));
+}
+
 TEST_F(SyncChoicesTest, ASwitchSaysWhichTablesItMeansAndWhichItChanges) {
   for (const char* name : {"fc1", "fc2", "conv"}) ASSERT_TRUE(Define(name).ok());
   ASSERT_TRUE(registry().Switch("tables=fc1 sync=ssp:3").ok());

@@ -49,6 +49,22 @@ std::string ImmediateText(const ApplyMode& apply) {
 
 std::string Named(const TableSpec& spec) { return fmt::format("table \"{}\"", spec.name); }
 
+// Fills in the optimizer of a table under relay, and refuses what relay does not have.
+Status FitRelay(TableSpec& spec) {
+  if (spec.clock == TableClock::kOwn) {
+    return InvalidArgument(
+        "apply \"{}\": got a table with a clock of its own, wanted one on the job's clock; use apply "
+        "aggregate with optimizer mean",
+        spec.apply);
+  }
+  if (spec.optimizer.empty()) spec.optimizer = "mean";
+  if (spec.optimizer == "mean") return Status::Ok();
+  return InvalidArgument(
+      "apply \"{}\" with optimizer \"{}\": servers keep the mean gradient and run no optimizer; leave the "
+      "optimizer out and step in the worker, or use apply aggregate",
+      spec.apply, spec.optimizer);
+}
+
 Status NoTableMeant(const std::string& rule, const std::vector<TableRegistry::Entry>& tables) {
   constexpr std::size_t kNamed = 8;
   std::vector<std::string> names;
@@ -102,6 +118,7 @@ Result<TableSpec> TableRegistry::Resolve(const wire::pb::Table& table) const {
   // one's default.
   if (spec.apply.empty() && spec.sync.empty()) spec.apply = job_.apply;
   if (spec.sync.empty()) spec.sync = job_.sync;
+  if (NamesRelay(spec.apply)) LW_RETURN_IF_ERROR(FitRelay(spec));
   if (spec.optimizer.empty()) spec.optimizer = "sgd";
   LW_RETURN_IF_ERROR(CheckPolicies(spec));
   return spec;
@@ -117,9 +134,10 @@ Result<TableSpec> TableRegistry::Canonical(TableSpec spec) const {
   LW_RETURN_IF_ERROR(
       MakeOptimizer(policies_.optimizers, std::string(spec.optimizer), &spec.optimizer).status());
   spec.sync = PrintSpec({{sync.resolved}});
-  spec.apply = aggregate ? fmt::format("aggregate:reduce={},window={}", apply.ordered ? "ordered" : "arrival",
-                                       apply.window)
-                         : ImmediateText(apply);
+  const char* const reduce = apply.ordered ? "ordered" : "arrival";
+  spec.apply = apply.relay ? fmt::format("relay:reduce={}", reduce)
+               : aggregate ? fmt::format("aggregate:reduce={},window={}", reduce, apply.window)
+                           : ImmediateText(apply);
   return spec;
 }
 
@@ -374,6 +392,12 @@ Result<std::size_t> TableRegistry::Patch(ShardId shard, const Manifest& manifest
   for (Entry& entry : tables_) {
     for (wire::pb::Block& block : *entry.map.mutable_blocks()) {
       if (ShardId(block.shard()) != shard) continue;
+      if (NamesRelay(entry.map.apply())) {
+        return Unavailable(
+            "table \"{}\" has apply {}: every rank has stepped with means since the checkpoint, and nothing "
+            "takes that back in running scripts; start the job with --on-server-loss rollback, or resume it",
+            entry.spec.name, entry.map.apply());
+      }
       const auto found = saved.find(block.block());
       if (found == saved.end()) {
         return Unavailable("table \"{}\" was made after checkpoint {}, and is not in it", entry.spec.name,

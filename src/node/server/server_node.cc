@@ -176,6 +176,8 @@ void ServerNode::OnAnswer(BlockId block, Term term, MemberKey to, const BlockAns
   entry.ask = answer.ask;
   entry.v_train = answer.v_train;
   entry.version = answer.version;
+  entry.mean = answer.mean;
+  if (answer.no_gradient) entry.content = wire::AnswerEntry::Content::kNoGradient;
   entry.held_for = answer.held_for;
   entry.held_us = Microseconds(answer.held);
   outbox_.AddAnswer(to, entry, answer.values, answer.priority);

@@ -20,6 +20,7 @@ Result<BlockModelRef> BlockModels::Find(const std::string& sync, const std::stri
     LW_ASSIGN_OR_RETURN(const ApplyMode mode, MakeApplyMode(apply, *policy.model));
     model->sync = sync;
     model->rule = policy.model->ForWorker();
+    model->relay = mode.relay;
     const bool aggregates = mode.kind == ApplyMode::Kind::kAggregate;
     model->drops_late = model->rule.skips_ahead && LateOf(policy, aggregates) == Late::kDrop;
     // Of pssp by alpha=significance, and of formulas: both name it in their spec, and nothing else does.

@@ -19,6 +19,7 @@ namespace leeway {
 struct BlockModel {
   std::string sync;  // its spec, for people; empty: not known
   WorkerRule rule;
+  bool relay = false;               // answers carry means of gradients, or none
   bool drops_late = false;          // the block drops late pushes, so known late ones are not sent
   bool wants_significance = false;  // its conditions look at |g| / |w| of the pulling worker
 };

@@ -105,14 +105,25 @@ void PairLanding::Arrived(std::size_t block, Iteration progress, Version version
     slot.newest = Where::kStaged;
     slot.staged = std::move(staged);
     slot.staged_version = version;
+    slot.staged_none = false;
   } else {
     // The back has been free since Begin: only the node ends that, and not while a block lands in it.
     LW_CHECK(pair_.BackIsFree(), "block {} landed in a buffer that was published meanwhile", block);
     if (slot.newest == Where::kStaged) slot.staged = nullptr;
     slot.newest = Where::kBack;
     slot.in_buffer[BackIndex()] = version;
+    slot.none_in[BackIndex()] = false;
   }
   SetArrived(slot, progress);
+}
+
+void PairLanding::ArrivedWithout(std::size_t block, Iteration progress, Version version) {
+  Place place = Begin(block);
+  std::ranges::fill(place.values, 0.0F);
+  Slot& slot = blocks_[block];
+  bool& none = place.staged != nullptr ? slot.staged_none : slot.none_in[BackIndex()];
+  Arrived(block, progress, version, std::move(place.staged));
+  none = true;
 }
 
 bool PairLanding::Unchanged(std::size_t block, Iteration progress, Version version) {
@@ -149,6 +160,7 @@ void PairLanding::Show(Iteration progress) {
       Fill(slot, back);
     }
     newest_index_ = back;
+    pair_.SetBackEmpty(std::ranges::all_of(blocks_, [back](const Slot& slot) { return slot.none_in[back]; }));
     pair_.Publish(progress);
   } else {
     pair_.Extend(progress);
@@ -164,11 +176,13 @@ void PairLanding::Fill(Slot& slot, std::uint8_t back) {
     std::copy_n(slot.staged->floats().data(), slot.elements, to.data());
     slot.in_buffer[back] = slot.staged_version;
     slot.v_train_in[back] = slot.staged_v_train;
+    slot.none_in[back] = slot.staged_none;
     slot.staged = nullptr;
   } else if (slot.newest == Where::kPublished && slot.in_buffer[back] != slot.in_buffer[1 - back]) {
     std::copy_n(pair_.Front().data() + slot.offset, slot.elements, to.data());
     slot.in_buffer[back] = slot.in_buffer[1 - back];
     slot.v_train_in[back] = slot.v_train_in[1 - back];
+    slot.none_in[back] = slot.none_in[1 - back];
   }
   slot.newest = Where::kPublished;
 }

@@ -52,6 +52,9 @@ class PairLanding {
   [[nodiscard]] Place Begin(std::size_t block);
   // All of it is here; `staged` as Begin gave it.
   void Arrived(std::size_t block, Iteration progress, Version version, BufferRef staged);
+  // All of it is here, and it says that there is no gradient (relay). If other blocks of the table have one,
+  // this one is zeros.
+  void ArrivedWithout(std::size_t block, Iteration progress, Version version);
   // An answer without values: the version held serves. False when that is not `version`.
   [[nodiscard]] bool Unchanged(std::size_t block, Iteration progress, Version version);
   // The newest version held is what its owner has in iteration `v_train`. Called after Arrived or Unchanged.
@@ -80,7 +83,9 @@ class PairLanding {
     Version in_buffer[2];              // the version that each buffer holds; 0: none, or half of one
     Iteration v_train_in[2];           // what each was told with
     Where newest = Where::kPublished;  // where the newest whole version is
-    BufferRef staged;                  // null unless that is kStaged
+    bool none_in[2] = {false, false};  // whether each buffer holds zeros for no gradient
+    bool staged_none = false;
+    BufferRef staged;  // null unless that is kStaged
     Version staged_version;
     Iteration staged_v_train;
   };

@@ -48,6 +48,34 @@ TEST_F(PairLandingTest, ATableIsShownOnlyWhenEveryBlockIsHere) {
   EXPECT_EQ(landing.InUse(0), Version(1));
 }
 
+TEST_F(PairLandingTest, ATableWithoutAnyGradientReadsAsEmpty) {
+  LandAndTake(0, 1, 1.0F);
+  EXPECT_EQ(pair.Read().size(), 4U);
+  for (std::size_t block : {0, 1}) landing.ArrivedWithout(block, Iteration(1), Version(2));
+  EXPECT_EQ(pair.Read().size(), 4U) << "the front stays what it is";
+  EXPECT_TRUE(landing.PublishIfWhole(Iteration(1)));
+  EXPECT_TRUE(pair.Take());
+  EXPECT_TRUE(pair.Read().empty());
+  EXPECT_EQ(landing.InUse(0), Version(2));
+  LandAndTake(2, 3, 3.0F);
+  EXPECT_EQ(pair.Read().size(), 4U);
+}
+
+TEST_F(PairLandingTest, ABlockWithoutAGradientIsZerosBesideOneThatHasOne) {
+  LandAndTake(0, 1, 1.0F);
+  Land(0, 1, 2, 5.0F);
+  landing.ArrivedWithout(1, Iteration(1), Version(2));
+  EXPECT_TRUE(landing.PublishIfWhole(Iteration(1)));
+  // The back is published and not taken: what comes next lands aside.
+  for (std::size_t block : {0, 1}) landing.ArrivedWithout(block, Iteration(2), Version(3));
+  EXPECT_TRUE(pair.Take());
+  EXPECT_EQ(front(), (Values{5, 5, 0, 0}));
+  EXPECT_EQ(pair.Read().size(), 4U);
+  EXPECT_TRUE(landing.PublishIfWhole(Iteration(2)));
+  EXPECT_TRUE(pair.Take());
+  EXPECT_TRUE(pair.Read().empty());
+}
+
 TEST_F(PairLandingTest, ABlockThatDidNotChangeIsCopiedFromTheFront) {
   LandAndTake(-1, 1, 1.0F);
   Land(0, 0, 2, 5.0F);

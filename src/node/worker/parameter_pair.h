@@ -29,6 +29,11 @@ class alignas(64) ParameterPair {
 
   // User's side. The node may read the front too, while it owns the back (no swap can happen then).
   [[nodiscard]] std::span<const float> Front() const { return {buffers_[front_index()], elements_}; }
+  // The front; empty if what landed there says that there is nothing (relay: no gradient).
+  [[nodiscard]] std::span<const float> Read() const {
+    const int front = front_index();
+    return {buffers_[front], empty_[front] ? 0 : elements_};
+  }
   [[nodiscard]] int front_index() const { return FrontOf(word_.load(std::memory_order_acquire)); }
   // The highest progress p such that the table is usable in iteration p + 1; min() before the first values.
   [[nodiscard]] Iteration ready() const { return Iteration(ready_.load(std::memory_order_acquire)); }
@@ -45,6 +50,8 @@ class alignas(64) ParameterPair {
   // Takes a whole, untaken back buffer back from the user to replace parts of it; false if the user took it
   // just now (then the back is free).
   bool Hold();
+  // Whether what the back holds stands for nothing. REQUIRES: as Back.
+  void SetBackEmpty(bool empty) { empty_[1 - front_index()] = empty; }
   // The back is whole: the user may take it; usable after progress `p`. REQUIRES: BackIsFree(), or held.
   void Publish(Iteration p);
   // Nothing new landed, but the front (or the whole back) serves for progress `p` as well.
@@ -64,6 +71,7 @@ class alignas(64) ParameterPair {
   const std::size_t elements_;
   std::unique_ptr<float[]> own_;
   float* buffers_[2];
+  bool empty_[2] = {false, false};  // as Back and Front: who may touch a buffer may touch its flag
   std::atomic<std::uint32_t> word_{Word(0, kLanding)};
   std::atomic<std::int64_t> ready_;
 };

@@ -7,6 +7,22 @@
 #include "node/worker/training.h"
 
 namespace leeway {
+namespace {
+
+// Only a block under relay answers with means, and no member gets one that it does not ask for yet.
+Status CheckMean(const WorkerBlock& block, const wire::AnswerEntry& entry, bool observer) {
+  if (entry.mean == Iteration(-1)) return Status::Ok();
+  if (!block.model->relay) {
+    return Protocol("table \"{}\" block {}: an answer with the mean of iteration {}, wanted values",
+                    block.table->spec.name, entry.block.value(), entry.mean.value());
+  }
+  const std::optional<Iteration> progress = block.pull.ProgressOf(entry.ask);
+  if (observer || !progress || entry.mean <= *progress) return Status::Ok();
+  return Protocol("table \"{}\" block {}: an answer with the mean of iteration {}, wanted that of {}",
+                  block.table->spec.name, entry.block.value(), entry.mean.value(), progress->value());
+}
+
+}  // namespace
 
 void Training::RequestBlocks(WorkerTable& table, Iteration progress) {
   const bool exchanged = table.exchanged == progress;
@@ -158,6 +174,7 @@ Status Training::OnAnswers(ShardPort& port, AnswerLanding& landing) {
       return Protocol("an answer for block {}, which no table of this worker has",
                       answers.entries[i].block.value());
     }
+    LW_RETURN_IF_ERROR(CheckMean(*block, answers.entries[i], self_.observer));
     OnAnswer(port, *block, answers.entries[i], landing.slots[i]);
     if (!block->table->IsOwnClock() && (answered_.empty() || answered_.back() != block->table)) {
       answered_.push_back(block->table);
@@ -178,7 +195,8 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   if (!self_.observer && progress)
     counters_.lead_sum += static_cast<std::uint64_t>(table.CountOwn(entry.v_train, *progress));
   const bool has_values = entry.payload_bytes > 0;
-  if (!has_values) ++counters_.unchanged;
+  const bool no_gradient = entry.content == wire::AnswerEntry::Content::kNoGradient;
+  if (!has_values && !no_gradient) ++counters_.unchanged;
   if (block.term == entry.term) block.told = std::max(block.told, entry.v_train);
   const bool wanted = has_values ? slot.use != AnswerLanding::Slot::Use::kNothing
                                  : AnswerLandings::IsWanted(port.shard(), block, entry);
@@ -193,6 +211,8 @@ void Training::OnAnswer(ShardPort& port, WorkerBlock& block, const wire::AnswerE
   }
   if (has_values) {
     table.landing.Arrived(block.index, *progress, entry.version, std::move(slot.staged));
+  } else if (no_gradient) {
+    table.landing.ArrivedWithout(block.index, *progress, entry.version);
   } else if (!table.landing.Unchanged(block.index, *progress, entry.version)) {
     // An answer that was cut off has overwritten the version that the server takes us to hold: ask again.
     block.pull.AskAgain();

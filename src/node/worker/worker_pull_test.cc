@@ -57,6 +57,55 @@ TEST_F(WorkerPullTest, ATableIsUsableWhenAllItsBlocksAreHereAndLandsInTheBack) {
   EXPECT_THAT(Copy(w_pair), ElementsAre(7, 7, 8, 8));
 }
 
+class WorkerRelayTest : public WorkerPullTest {
+ protected:
+  void SetUp() override {
+    sync = "bsp";
+    apply = "relay";
+    StartTables();
+    ASSERT_TRUE(node->Push(w, Lend(gradient), {}).ok());
+    ASSERT_TRUE(node->Clock().ok());
+  }
+  void AnswerMean(std::size_t on, std::uint32_t block, std::int64_t mean,
+                  const std::vector<float>& values = {}) {
+    wire::Answers answers = AnswerOf(block, 0, 2, values.size());
+    answers.entries[0].mean = Iteration(mean);
+    if (values.empty()) answers.entries[0].content = wire::AnswerEntry::Content::kNoGradient;
+    Deliver(on, wire::Kind::kAnswers, answers, values);
+  }
+};
+
+TEST_F(WorkerRelayTest, TheMeanOfTheIterationLandsInTheBack) {
+  std::optional<Status> w_usable, u_usable;
+  node->Sync(w, Into(w_usable));
+  node->Sync(u, Into(u_usable));
+  AnswerMean(0, 0, 0, {7, 7});
+  AnswerMean(1, 1, 0);
+  AnswerMean(0, 2, 0);
+  ASSERT_TRUE(w_usable.has_value() && u_usable.has_value());
+  ASSERT_TRUE(w_pair.Take() && u_pair.Take());
+  EXPECT_THAT(w_pair.Read(), ElementsAre(7, 7, 0, 0)) << "one block had no gradient";
+  EXPECT_THAT(u_pair.Read(), IsEmpty()) << "nobody gave one";
+  EXPECT_EQ(node->counters().unchanged, 0U);
+}
+
+TEST_F(WorkerRelayTest, AMeanThatNobodyAskedForEndsTheWorker) {
+  AnswerMean(0, 0, 1, {7, 7});
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_THAT(failed->message(),
+              HasSubstr("block 0: an answer with the mean of iteration 1, wanted that of 0"));
+}
+
+TEST_F(WorkerPullTest, AMeanForATableWithValuesEndsTheWorker) {
+  StartTables();
+  wire::Answers answers = AnswerOf(0, -1, 2, 0);
+  answers.entries[0].mean = Iteration(0);
+  answers.entries[0].content = wire::AnswerEntry::Content::kNoGradient;
+  Deliver(0, wire::Kind::kAnswers, answers);
+  ASSERT_TRUE(failed.has_value());
+  EXPECT_THAT(failed->message(), HasSubstr("the mean of iteration 0, wanted values"));
+}
+
 TEST_F(WorkerPullTest, AUsableTableIsToldAtOnce) {
   StartTables();
   std::optional<Status> usable;

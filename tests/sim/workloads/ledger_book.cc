@@ -8,6 +8,7 @@ namespace leeway::sim {
 namespace {
 
 constexpr std::size_t kProblemsMax = 20;
+constexpr float kRounding = 1e-3F;  // of a mean times the number of workers
 
 }  // namespace
 
@@ -133,6 +134,7 @@ void LedgerBook::CheckRead(std::size_t table, std::uint32_t rank, std::int64_t i
   // Under aggregate the read cannot hold any push of this iteration.
   const std::int64_t sure = plan_.SureBefore(table, iteration);
   const std::int64_t possible = kind.aggregate ? iteration : std::numeric_limits<std::int64_t>::max();
+  if (kind.relay) return CheckMean(table, rank, iteration, values);
   for (std::size_t element = 0; element < values.size(); ++element) {
     std::uint32_t least = 0, most = 0;
     for (std::size_t i = 0; i < book.taken.size() && static_cast<std::int64_t>(i) < sure; ++i) {
@@ -147,9 +149,31 @@ void LedgerBook::CheckRead(std::size_t table, std::uint32_t rank, std::int64_t i
   }
 }
 
+void LedgerBook::CheckMean(std::size_t table, std::uint32_t rank, std::int64_t iteration,
+                           std::span<const float> values) {
+  const TableBook& book = tables_[table];
+  const auto of = static_cast<std::size_t>(iteration - 1);
+  const auto at = [of](const std::vector<std::vector<std::uint32_t>>& by_iteration, std::size_t element) {
+    return of < by_iteration.size() ? by_iteration[of][element] : 0U;
+  };
+  // Workers that have ended count in N, as all others do.
+  const auto members = static_cast<float>(plan_.options.workers);
+  for (std::size_t element = 0; element < plan_.tables[table].spec.elements(); ++element) {
+    const float sum = values.empty() ? 0.0F : values[element] * members;
+    const std::uint32_t least = iteration == 0 ? 0 : at(book.taken, element);
+    const std::uint32_t most = iteration == 0 ? 0 : at(book.pushed, element);
+    if (sum >= static_cast<float>(least) - kRounding && sum <= static_cast<float>(most) + kRounding) continue;
+    return Problem(
+        fmt::format("worker {} iteration {} table \"{}\" element {}: read a mean of {}, wanted {} to {}",
+                    rank, iteration, plan_.tables[table].spec.name, element, sum / members,
+                    static_cast<float>(least) / members, static_cast<float>(most) / members));
+  }
+}
+
 void LedgerBook::CheckFinal(std::size_t table, std::uint32_t rank, std::span<const float> values,
                             const std::function<const Block*(BlockId)>& find) {
   const std::string& name = plan_.tables[table].spec.name;
+  if (plan_.tables[table].relay) return;  // the mean of the last iteration, which no worker steps with
   for (const Slice& slice : tables_[table].slices) {
     const Block* block = find(slice.block);
     if (block == nullptr || block->values().size() != slice.end - slice.begin) {

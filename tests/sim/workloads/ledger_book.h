@@ -50,6 +50,9 @@ class LedgerBook {
   [[nodiscard]] const VerdictCounts& verdicts() const { return verdicts_; }
 
  private:
+  // Of a table under relay.
+  void CheckMean(std::size_t table, std::uint32_t rank, std::int64_t iteration,
+                 std::span<const float> values);
   struct Slice {
     BlockId block;
     std::size_t begin = 0, end = 0;  // elements of its table

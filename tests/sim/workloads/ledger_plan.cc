@@ -126,7 +126,8 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
   plan.job.seed = options.seed;
   plan.skips = SkipsAhead(options.sync) || options.switches > 0;
   plan.drops_late = plan.skips && DropsLate(options.sync, options.apply);
-  plan.grouped = options.seed % 4 == 3;
+  // A worker reads the mean of an iteration in the next one, and not after some of another group.
+  plan.grouped = options.seed % 4 == 3 && !options.apply.starts_with("relay");
   // A block holds one to two chunks, and seldom a whole number of them.
   const auto chunk_bytes = static_cast<std::uint32_t>(plan.period() * sizeof(float));
   plan.job.block_bytes = chunk_bytes + static_cast<std::uint32_t>(random.Below(plan.period())) * 4;
@@ -142,7 +143,9 @@ LedgerPlan MakeLedgerPlan(const LedgerOptions& given) {
     // The default apply mode of the model: aggregate for bsp, immediate otherwise.
     const bool by_default = options.apply.empty() && options.sync.starts_with("bsp");
     // If blocks may be ahead of the reader, a read may hold other workers' pushes of later iterations.
-    table.aggregate = !plan.skips && (by_default || options.apply.starts_with("aggregate"));
+    table.relay = options.apply.starts_with("relay") && use != TableUse::kBursts;
+    if (table.relay) table.spec.optimizer = "mean";
+    table.aggregate = !plan.skips && (by_default || table.relay || options.apply.starts_with("aggregate"));
     if (options.switches == 0) table.stale_max = StaleMax(options.sync);
     if (use == TableUse::kBursts) {
       table.spec.clock = TableClock::kOwn;

@@ -29,6 +29,7 @@ struct LedgerTable {
   TableUse use = TableUse::kAlways;
   TableSpec spec;
   bool aggregate = false;  // a read cannot hold anything of the reader's own iteration
+  bool relay = false;      // a read is the mean of the iteration before, and nothing else
   std::optional<std::int64_t>
       stale_max;  // how many iterations of others a read may lack; nothing: any number
 };

@@ -99,7 +99,7 @@ void LedgerWorker::Iterate() {
                  while (!pairs_[table]->Take()) {
                  }
                  // The node's iteration, which may be later than the steps made: models may skip ahead.
-                 book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Front());
+                 book_.CheckRead(table, rank_, node_.iteration().value(), pairs_[table]->Read());
                  Read();
                }));
   }

@@ -133,6 +133,7 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
       wire::pb::Table* table = map.add_tables();
       table->set_name(name);
       table->set_sync(sync);
+      table->set_apply(apply);
       std::uint64_t offset = 0;
       for (const auto& [id, on] : blocks) {
         wire::pb::Block* block = table->add_blocks();
@@ -267,8 +268,8 @@ class WorkerRig : public ::testing::Test, private WorkerNodeEvents {
   ParameterPair c_pair{2, nullptr, nullptr};
   Registry<SyncModel> models = BuiltinSyncModels();
   Registry<ExchangePolicy> exchanges = BuiltinExchanges();
-  wire::pb::Job job;  // as the scheduler will tell it
-  std::string sync;   // of all tables
+  wire::pb::Job job;        // as the scheduler will tell it
+  std::string sync, apply;  // of all tables
   std::uint32_t u_group = 0;
   FakeEnv env;
   std::optional<WorkerNode> node;
