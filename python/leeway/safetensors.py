@@ -20,6 +20,7 @@ _TYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF1
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 _LENGTH = struct.Struct("<Q")
 _HEADER_BYTES_MAX = 100_000_000  # as the format's own reader has it
+_ELEMENTS_MAX = 1 << 56
 _METADATA = "__metadata__"
 
 
@@ -106,9 +107,12 @@ class _Entry:
         if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
             raise InvalidArgument(f"{name}: data_offsets: got {offsets!r}, wanted where the tensor begins and ends")
         self.begin, self.end = offsets
-        wanted = torch.empty((), dtype=self.dtype).element_size()
+        elements = 1
         for size in self.shape:
-            wanted *= size
+            elements *= max(size, 1)  # torch multiplies the other sizes of an empty tensor as well
+            if elements > _ELEMENTS_MAX:
+                raise InvalidArgument(f"{name}: shape: got {self.shape!r}, wanted at most {_ELEMENTS_MAX} elements, sizes of 0 aside")
+        wanted = 0 if 0 in self.shape else elements * torch.empty((), dtype=self.dtype).element_size()
         if self.end - self.begin != wanted:
             raise InvalidArgument(f"{name}: got {self.end - self.begin} bytes, wanted {wanted} for {kind} of shape {self.shape}")
 

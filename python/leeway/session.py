@@ -45,6 +45,12 @@ class Session:
         self.lockstep = None        # of leeway.torch, once an optimizer steps on the ranks
         self._kept = []             # memory that the worker may still use after an error
 
+    @property
+    def resumes(self):
+        """Do the values and states of the job count, and not those of the script? Whatever the script makes after its first iteration
+        is new to all ranks."""
+        return self.goes_on and self.iteration == 0
+
     def next_name(self, kind):
         self.names[kind] = self.names.get(kind, -1) + 1
         return f"{kind}.{self.names[kind]}"

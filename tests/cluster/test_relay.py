@@ -53,6 +53,16 @@ def test_replicas_are_equal_when_a_rank_dies_and_comes_back_and_another_ends_ear
     assert_equal(ends(tmp_path, range(3)))
 
 
+def test_ranks_with_a_scaler_and_less_data_skip_together_and_end_equal(tmp_path):
+    with Job(tmp_path, workers=2, servers=2, sync="bsp") as job:
+        job.run("relay_scaled")
+    mine, other = (torch.load(tmp_path / f"end.{rank}.pt") for rank in range(2))
+    assert mine["scale"] == other["scale"] == 64.0, "rank 1 found an infinity"
+    assert mine["moved"] == [True, False, True] and other["moved"] == [True, False, True, True, True]
+    assert mine["iterations"] == other["iterations"]
+    assert_equal([mine["parameters"], other["parameters"]])
+
+
 def train_in_one_process(iterations):
     """Computes the batches of both ranks of programs/relay_resumed.py, and steps with the mean."""
     torch.set_num_threads(1)

@@ -205,10 +205,10 @@ def test_a_job_that_cannot_have_it_says_what_to_change(options, says):
 
 
 @pytest.mark.parametrize("joined, words, other", [
-    (False, {0: 21, 1: 21}, None), (False, {0: 21, 1: 25}, None), (False, {0: 21, 1: 27}, None), (True, {0: 23, 1: 25}, 1),
-    (True, {0: 23, 1: 27}, None), (True, {0: 23, 1: 21}, None)])
+    (False, {0: 41, 1: 41}, None), (False, {0: 41, 1: 49}, None), (False, {0: 41, 1: 51}, None), (True, {0: 43, 1: 49}, 1),
+    (True, {0: 43, 1: 51}, None), (True, {0: 43, 1: 41}, None)])
 def test_a_rank_that_steps_with_other_options_ends(alone, joined, words, other):
-    """A word is 1, with 2 of a rank that joined, and 4 times the digest of its options."""
+    """A word is 1, with 2 of a rank that joined, and 8 times the digest of its options."""
     small.distributed(small.model(), apply="relay")
     lockstep = session.current().lockstep
     lockstep._trains, lockstep._joined = words, joined
@@ -217,6 +217,19 @@ def test_a_rank_that_steps_with_other_options_ends(alone, joined, words, other):
     else:
         with pytest.raises(Unavailable, match=rf"rank 0 steps with other options \(lr, ...\) than rank {other}"):
             lockstep._check_options()
+
+
+def test_parameters_made_after_the_first_iteration_take_the_broadcast_also_in_a_job_that_goes_on(alone):
+    model = small.model()
+    train(model, small.distributed(model, apply="relay"), [0])
+    session.current().goes_on = True
+    later = nn.Parameter(torch.ones(3))
+    optimizer = lw.DistributedOptimizer(torch.optim.SGD([later], lr=1.0), [("later", later)], apply="relay")
+    values = optimizer.tables[0].values
+    values.broadcast(lend=False)
+    later.data.zero_()  # what another rank has
+    values.take_broadcast(0)
+    assert later.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_what_relay_lacks_is_refused_by_name(alone):

@@ -18,7 +18,7 @@ void PluginFlags::Declare(FlagSet& flags) {
 Status PluginFlags::Take(const std::string& path) {
   std::error_code error;
   std::string whole = std::filesystem::absolute(path, error).string();
-  if (error) whole = path;  // loading it says what is wrong
+  if (error) whole = path;  // LoadPlugin refuses it with the reason
   // Workers get the paths in one variable.
   if (whole.find(':') != std::string::npos)
     return InvalidArgument("got \"{}\", wanted a path without a colon", whole);

@@ -1,4 +1,4 @@
-// What this process writes to its own streams.
+// Writes text to this process's standard error, and flushes its standard output.
 //
 // Standard error: a reader that went away, or a full disk, costs the text and nothing else. (fmt::print would
 // throw and end the process without its exit code.) For any thread.
@@ -15,8 +15,8 @@ namespace leeway::app {
 
 void WriteError(std::string_view text);
 
-// Hands all that was printed to stdout to its reader. An error if it does not take it; a reader that went
-// away has what it wanted, and is none. A later call does not repeat the error, so no caller may drop it.
+// Flushes stdout. Returns an error if the text cannot be written (a full disk). A reader that went away is no
+// error. A later call does not repeat the error, so no caller may drop it.
 [[nodiscard]] Status FlushOutput();
 
 template <typename... Args>

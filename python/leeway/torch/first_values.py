@@ -24,8 +24,7 @@ def agree(session, computed=False):
     tables = [table for optimizer in optimizers for table in optimizer.tables]
     changed = [table for table in tables if table.values.was_written()]
     states = [(table, state) for optimizer in optimizers for table, state in optimizer.loaded_states()]
-    # A job that goes on has values before the first step of this process. Optimizers made later are new to all ranks.
-    if session.goes_on and session.iteration == 0:
+    if session.resumes:
         _keep_servers(session, changed, states)
     elif tables:
         _agree_with_root(session, tables, changed, states, computed)

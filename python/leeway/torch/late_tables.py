@@ -27,10 +27,9 @@ def add(optimizer, trained):
 
 
 def _begin(session, tables):
-    begins_now = not (session.goes_on and session.iteration == 0)
-    if session.rank == 0 or not begins_now:
+    if session.rank == 0 or session.resumes:
         _offer(tables)
-    if begins_now:
+    if not session.resumes:
         with session.waiting():
             # A rank that adds other parameters, or none, is in another call: the error of the wait names both.
             session.worker.barrier(f"parameters added to the optimizer: {first_values.names(tables)}")

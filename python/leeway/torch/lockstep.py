@@ -17,9 +17,9 @@ from leeway.torch import handover, local_state, replicas
 from leeway.torch.slot import Slot
 
 _HYPER = Hyper(1.0)
-# The word of a rank that trains is 1 and these: after this iteration it may be in the middle of a step; it has joined; then a
-# digest of the options that it steps with.
-_MID_STEP, _JOINED, _DIGEST = 1, 2, 4
+# The word of a rank that trains is 1 and these: after this iteration it may be in the middle of a step; it has joined; it has
+# found an infinity, so that no rank steps; then a digest of the options that it steps with.
+_MID_STEP, _JOINED, _SKIPS, _DIGEST = 1, 2, 4, 8
 # Words are at most this high, so that they are exact after a mean.
 _WORD_MAX = 1 << 16
 _PLACES_MIN = 64
@@ -55,9 +55,10 @@ class Lockstep:
 
     # One iteration.
 
-    def take_part(self, optimizer, loss, samples, ends_step):
+    def take_part(self, optimizer, loss, samples, ends_step, skips):
         """Before the clock: this rank trains. After the iteration it is between two steps if `ends_step`."""
-        word = 1 + _MID_STEP * (not ends_step) + _JOINED * self._joined + _DIGEST * replicas.options_digest(optimizer)
+        word = (1 + _MID_STEP * (not ends_step) + _JOINED * self._joined + _SKIPS * skips +
+                _DIGEST * replicas.options_digest(optimizer))
         words = {self._session.rank: word}
         weighted = None if loss is None else float(loss) * samples
         if weighted is not None and abs(weighted) < 1e38:  # not a NaN either: servers refuse the whole push
@@ -80,13 +81,17 @@ class Lockstep:
         mean = self._losses[0] / self._losses[1]
         return loss.detach().clone().fill_(mean) if isinstance(loss, torch.Tensor) else mean
 
+    def any_skips(self):
+        """After meet(): has a rank found an infinity in this iteration?"""
+        return any((word - 1) & _SKIPS for word in self._trains.values())
+
     def serve(self):
         """Between two iterations: gives the state to ranks that asked for it in the last one."""
         needs, self._needs = self._needs, {}
         if self._session.rank not in self._holders() or self._any_in_mid_step():
             return
         for rank, nonce in needs.items():
-            handover.offer(self._session, f"relay/{rank}.{nonce}", self._encoded(for_training=True))
+            handover.offer(self._session, self._name_of(rank, nonce), self._encoded(for_training=True))
 
     def refuse_state(self):
         """In the middle of a step: a checkpoint that wants this rank's state now gets none."""
@@ -101,7 +106,7 @@ class Lockstep:
         mine = [optimizer for optimizer in optimizers if optimizer in self._optimizers]
         if not mine:
             return
-        if not session.goes_on or session.iteration > 0:
+        if not session.resumes:
             replicas.check_equal(session, mine)
         elif session.state.restores("relay"):
             session.state.restore_part("relay")  # the script may have written since
@@ -132,7 +137,11 @@ class Lockstep:
         if session.rank in holders:
             handover.offer(session, name, self._encoded(for_training=False))
         else:
-            self._take(handover.fetch(session, name))
+            data = handover.fetch(session, name)
+            if not data:
+                raise Unavailable(f"rank {session.rank} lacks the final parameters (apply=\"relay\"): the ranks that trained last are "
+                                  "gone; take them from a checkpoint")
+            self._take(data)
 
     def _join(self, computed):
         """This process came to a job that runs: takes part in one iteration without gradients, and gets the state after it.
@@ -148,13 +157,16 @@ class Lockstep:
         self._push({self._needs_at + session.rank: nonce})
         session.advance()
         self._read()
+        for optimizer in self._optimizers:
+            for table in optimizer.tables:
+                table.values.mean()  # else the first one that counts may come as the initial values of a table that nobody uses
         if self._any_in_mid_step():
             raise Unavailable("this job runs, and its optimizer computes several gradients in one step (a closure, opt.exchange()): "
                               "another worker cannot join it; resume it from a checkpoint")
         if not self._holders():
             raise FailedPrecondition("no rank of this job has its parameters (apply=\"relay\"): the checkpoint that it goes on from "
                                      "has no states of ranks, or the others are gone; resume from another checkpoint")
-        data = handover.fetch(session, f"relay/{session.rank}.{nonce}")
+        data = handover.fetch(session, self._name_of(session.rank, nonce))
         if not data:
             raise Unavailable("the other ranks cannot hand over the state of their optimizer, which is no plain value; their log "
                               "says which part")
@@ -162,6 +174,11 @@ class Lockstep:
         self._joined = True
         print(f"leeway: rank {session.rank} has taken the parameters and the optimizer's state of the other ranks, and trains from "
               f"iteration {session.worker.iteration()}", file=sys.stderr, flush=True)
+
+    def _name_of(self, rank, nonce):
+        """Returns the name of the state for a rank that joins, equal on all ranks between the same two iterations. The nonce tells
+        lives apart that begin in the same iteration after a rollback."""
+        return f"relay/{rank}.{nonce}.{self._session.worker.iteration()}"
 
     def _any_in_mid_step(self):
         return any((word - 1) & _MID_STEP for word in self._trains.values())
@@ -228,7 +245,8 @@ class Lockstep:
         replicas.load(self._optimizers, saved)
 
     def _encoded(self, for_training):
-        """The replicas as bytes; for a rank that trains on with buffers and schedules. Empty if they are no plain values."""
+        """The replicas as bytes; for a rank that trains on with buffers and schedules, and empty if they are no plain values. At the
+        end without such a state of the optimizer: parameters alone are needed there."""
         state = {"replicas": self._save()}
         if for_training:
             state.update(buffers=local_state.of(self._session).buffers, schedules=self._session.state.schedules())
@@ -236,11 +254,9 @@ class Lockstep:
             return plain_state.encode(state)
         except InvalidArgument as error:
             print(f"leeway: rank {self._session.rank} cannot hand over its optimizer's state: {error}", file=sys.stderr, flush=True)
-            return b""
+            return b"" if for_training else plain_state.encode({"replicas": {**self._save(), "optimizers": []}})
 
     def _take(self, data):
-        if not data:
-            return
         state = plain_state.decode(data)
         replicas.load(self._optimizers, state["replicas"])
         replicas.load_buffers(local_state.of(self._session).buffers, state.get("buffers", {}))

@@ -80,16 +80,16 @@ class Relayed:
         """Ends the iteration: waits for the mean gradients of all ranks, then steps with them. A closure ends an iteration with
         each call, and gives the mean loss. A GradScaler passes itself; no rank steps if one finds infinities."""
         self._check_may_step()
-        if grad_scaler is not None and self._must_skip(grad_scaler):
-            self._exchange(ends_step=True, push=False)
-            self._end_step()
-            return None
         if closure is not None:
             loss = self._wrapped.step(self._evaluation(closure))
         else:
+            found = [] if grad_scaler is None else self._unscale(grad_scaler)
+            skips = grad_scaling.has_infinity(found)
             if not self._is_exchanged():
-                self._exchange(ends_step=True)
-            loss = self._wrapped.step()
+                self._exchange(ends_step=True, push=not skips, skips=skips)
+                skips = self._session.lockstep.any_skips()
+            grad_scaling.note(found, skips)
+            loss = None if skips else self._wrapped.step()
         self._end_step()
         return loss
 
@@ -155,13 +155,13 @@ class Relayed:
                                      "tables of an optimizer whose ranks step (apply=\"relay\") are made once; make the optimizer "
                                      "when all that is ever trained requires a gradient, and freeze it afterwards")
 
-    def _must_skip(self, scaler):
-        """Do all ranks skip this step? Gradients leave at step() from here on, since the scaler unscales them before."""
+    def _unscale(self, scaler):
+        """Returns what the scaler has found. Gradients leave at step() from here on, since the scaler unscales them before."""
         if not self.agreed:
             first_values.agree(self._session, computed=True)
         if self._edits is not None:
             self._overlap, self._edits = False, None
-        return grad_scaling.must_skip(self, scaler, together=True)
+        return grad_scaling.unscale(self, scaler)
 
     def _check_may_step(self):
         if self._session.finished:
@@ -184,8 +184,8 @@ class Relayed:
 
         return evaluate
 
-    def _exchange(self, ends_step, push=True, loss=None):
-        """Ends one iteration, and puts the means into p.grad. Returns the mean loss."""
+    def _exchange(self, ends_step, push=True, loss=None, skips=False):
+        """Ends one iteration, and puts the means into p.grad. Returns the mean loss. With `skips` no rank steps."""
         session, lockstep = self._session, self._session.lockstep
         if not self.agreed:
             first_values.agree(session, computed=push)
@@ -206,7 +206,7 @@ class Relayed:
             self._pushing.push_rest()
         for optimizer in session.optimizers:
             optimizer.send_held()
-        lockstep.take_part(self, loss, self._samples, ends_step)
+        lockstep.take_part(self, loss, self._samples, ends_step, skips)
         session.advance(self._number)
         self._mid_step = True
         self._steps += 1

@@ -74,7 +74,7 @@ class RelayValues:
         """Begins with the values of a broadcast. If the job goes on, the servers have a mean instead, and Lockstep brings the
         values."""
         self.begin(root)
-        if not self.session.goes_on:
+        if not self.session.resumes:
             values = self.mean()
             self._parameter.data.copy_(values)
         self._begun = self._digest()
@@ -103,7 +103,7 @@ class RelayValues:
 
     def was_written(self):
         """Before the first gradient: did the script change the values since the broadcast?"""
-        return not self.session.goes_on and self._digest() != self._begun
+        return not self.session.resumes and self._digest() != self._begun
 
     def check_trainable(self):
         if not self.initialized:
