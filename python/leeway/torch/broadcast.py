@@ -12,10 +12,10 @@ from leeway.torch.slot import Slot
 def broadcast_parameters(params, root_rank=0, buffers="mean"):
     """Gives every rank the values that `root_rank` has: parameters, frozen ones and buffers alike.
 
-    params: model.state_dict(), the model, or pairs of name and tensor. The model has its non-persistent buffers too. All ranks call it after DistributedOptimizer, with the
-    same names and shapes. It gives the tables their initial values, once. It returns when every rank has the values: else a fast
-    rank could push before a slow one has read them. If an error or Ctrl-C ends it early, the servers may still read the root's
-    parameters: change them no more.
+    params: model.state_dict(), the model, or pairs of name and tensor. The model has its non-persistent buffers too. All
+    ranks call it after DistributedOptimizer, with the same names and shapes. It gives the tables their initial values,
+    once. It returns when every rank has the values: else a fast rank could push before a slow one has read them. If an
+    error or Ctrl-C ends it early, the servers may still read the root's parameters: change them no more.
 
     buffers: what buffers (BatchNorm's statistics) are at the end of the job. "mean": floating ones the mean over ranks, integer
         ones the chief's, which is the lowest rank at the end. "chief": all are the chief's. "local": each rank keeps its own.

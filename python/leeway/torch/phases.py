@@ -85,7 +85,8 @@ class Phases:
     def figures(self):
         return {name: getattr(self, name)
                 for name in ("compute_s", "push_s", "step_s", "slowed_s", "samples", "steps", "copied_gradients",
-                             "rebound_parameters", "overwritten_parameters", "assigned_parameters", "converted_parameters", "sparse_gradients", "gradient_waits")}
+                             "rebound_parameters", "overwritten_parameters", "assigned_parameters",
+                             "converted_parameters", "sparse_gradients", "gradient_waits")}
 
     def report(self):
         for name, value in self.figures().items():
