@@ -85,9 +85,8 @@ std::string ToText(const TrainReport& report) {
   for (const TrainRowReport& row : report.rows) text += RowLine(report, row);
   text +=
       "\nspeedup: steps/s of all workers over one machine alone; ceiling: the most that the rates of the "
-      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward pass "
-      "to "
-      "the values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
+      "cards allow; compute, waiting: shares of a worker's time; first ms: from the end of a backward "
+      "pass to the values of the first layer; Gbit/s: of the busiest card; idle: of this host\n";
   if (report.stopped) text += "stopped before all runs were done\n";
   return text + TextOf(report.busy);
 }

@@ -6,14 +6,13 @@ others their parameters. A rank that joins a running job takes part in one itera
 """
 
 import secrets
-import sys
 
 import torch
 
 from leeway import plain_state
 from leeway._leeway import Hyper
 from leeway.errors import FailedPrecondition, InvalidArgument, Unavailable
-from leeway.torch import handover, local_state, replicas
+from leeway.torch import handover, local_state, notice, replicas
 from leeway.torch.slot import Slot
 
 _HYPER = Hyper(1.0)
@@ -172,8 +171,8 @@ class Lockstep:
                               "says which part")
         self._take(data)
         self._joined = True
-        print(f"leeway: rank {session.rank} has taken the parameters and the optimizer's state of the other ranks, and trains from "
-              f"iteration {session.worker.iteration()}", file=sys.stderr, flush=True)
+        notice.say(f"rank {session.rank} has taken the parameters and the optimizer's state of the other ranks, and trains from "
+                   f"iteration {session.worker.iteration()}")
 
     def _name_of(self, rank, nonce):
         """Returns the name of the state for a rank that joins, equal on all ranks between the same two iterations. The nonce tells
@@ -253,7 +252,7 @@ class Lockstep:
         try:
             return plain_state.encode(state)
         except InvalidArgument as error:
-            print(f"leeway: rank {self._session.rank} cannot hand over its optimizer's state: {error}", file=sys.stderr, flush=True)
+            notice.say(f"rank {self._session.rank} cannot hand over its optimizer's state: {error}")
             return b"" if for_training else plain_state.encode({"replicas": {**self._save(), "optimizers": []}})
 
     def _take(self, data):

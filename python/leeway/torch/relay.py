@@ -4,14 +4,13 @@ Any optimizer of torch works so, and an optimizer of the script's own. docs/pyto
 """
 
 import re
-import sys
 
 import torch
 
 from leeway import session as _session
 from leeway._leeway import Hyper, same_exchange, same_pull
 from leeway.errors import FailedPrecondition, InvalidArgument
-from leeway.torch import first_values, grad_scaling, server_optimizer
+from leeway.torch import first_values, grad_scaling, notice, server_optimizer
 from leeway.torch.gradient_edits import GradientEdits
 from leeway.torch.lockstep import Lockstep
 from leeway.torch.relay_values import RelayValues
@@ -40,9 +39,8 @@ def choose(optimizer, sync, apply, constraint):
     if not chosen:
         mode = "relay:reduce=ordered" if "reduce=ordered" in worker.job_apply else "relay"
         if worker.rank == 0:
-            print(f"leeway: the servers cannot step as {lacks} does, so every rank steps with the mean gradients (apply=\"relay\"): "
-                  "ranks wait for each other in every step(), and each keeps the whole state of the optimizer",
-                  file=sys.stderr, flush=True)
+            notice.say(f"the servers cannot step as {lacks} does, so every rank steps with the mean gradients (apply=\"relay\"): "
+                       "ranks wait for each other in every step(), and each keeps the whole state of the optimizer")
     return mode, (Relayed,)
 
 

@@ -14,7 +14,7 @@ import leeway.torch as lw
 
 
 class Odd(torch.optim.SGD):
-    """Keeps what is no plain value in its state, which no rank can hand over."""
+    """Has a set in its state: no plain value, so ranks cannot hand the state over."""
 
     @torch.no_grad()
     def step(self, closure=None):
